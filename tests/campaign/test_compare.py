@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 import assay
 from assay.audit.values import Counts, values_of
 from assay.labelling import waiting_in
-from assay.predictions.pair import read_compared
+from assay.predictions.pairs.compared import read_compared
 from tests.kinds import finish, shallow
 from tests.sklearn_metrics import SKLEARN
 

@@ -17,7 +17,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import Predictions
-from assay.predictions.pair import read_compared
+from assay.predictions.pairs.compared import read_compared
 from assay.predictions.read import read_predictions
 from tests.joint_population import Made, every_target, make
 from tests.sklearn_metrics import SKLEARN

@@ -13,7 +13,7 @@ from assay.campaign import compare_campaign, create_campaign, load_campaign
 from assay.core.tally import cells_of
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import Predictions, Scan, read_predictions
-from assay.predictions.faults import ordered_pairs
+from assay.predictions.doubts import ordered_pairs
 from assay.predictions.scan import Engine
 
 SIZE = 3_000

@@ -12,11 +12,11 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import Predictions, Scan, are_alike, read_predictions, telling_notes
 from assay.predictions.duckdb import pair as duckdb_pair
-from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.memory import ArrayScanner
-from assay.predictions.pair_scanner import PairScanner
+from assay.predictions.pairs.duckdb import DuckPair
+from assay.predictions.pairs.scanner import PairScanner
+from assay.predictions.pairs.spark import SparkPair
 from assay.predictions.scan import Engine
-from assay.predictions.spark.pair import SparkPair
 from tests.predictions.database_tables import in_database
 from tests.predictions.pair_population import (
     WEEKS,

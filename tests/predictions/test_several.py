@@ -17,10 +17,10 @@ from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
 from assay.errors import InputError, PredictionsError
 from assay.predictions import Predictions, batches, from_arrays, read_labelled, read_predictions
+from assay.predictions.query import Query
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.spark.scanner import frame_of
 from assay.predictions.spark.source import SparkRows
-from assay.predictions.sql.query import Query
 from tests.predictions.contract import SEED, as_bytes, plain_bin, plain_profile, scan_by
 from tests.predictions.pair_population import check_alike, strata_of
 from tests.predictions.several_population import CLASSIFIERS, SIZE, Several, several

@@ -11,7 +11,7 @@ import duckdb
 from assay.core.deck import Id
 from assay.predictions.databases import KNOWN
 from assay.predictions.databases.database import Counter, DatabaseColumn, DatabaseTable, Row
-from assay.predictions.sql.query import Spell, identifier, quoted
+from assay.predictions.query import Spell, identifier, quoted
 from assay.predictions.sql.rows import family_of
 
 URL = "toy://"

@@ -18,7 +18,7 @@ from assay.core.tallies import Tallies
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
-from assay.predictions.pair import read_compared
+from assay.predictions.pairs.compared import read_compared
 
 RUNS, HOLDS = 1_000, 925
 SIZE, NAMES = 4_000, np.array(["a", "b", "c"])

@@ -25,8 +25,7 @@ from assay.core.profile import ScoreCells, evenest
 from assay.core.tally import MANY_CELLS, Tally, joined_cells, tally_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Ids
-from assay.predictions.draw import number_of, span_of
-from assay.predictions.engine import Rows, Scanner, Span
+from assay.predictions.engine import Rows, Scanner, Span, number_of, span_of
 from assay.predictions.faults import changed
 from assay.predictions.roles import MOST_CODES
 

@@ -17,8 +17,8 @@ from assay.core.types import Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
 from assay.lazy import later
-from assay.predictions.column import Arrow, Column, Ids, Loaded, examples, first_few, row_numbers
-from assay.predictions.faults import NO_CLASS, NO_PROBABILITY, UNKNOWN_CLASS
+from assay.predictions.column import Arrow, Column, Ids, Loaded, row_numbers
+from assay.predictions.faults import NO_CLASS, NO_PROBABILITY, UNKNOWN_CLASS, examples, first_few
 from assay.predictions.roles import STAR, UNEVEN, Roles, fits_pattern
 from assay.predictions.values import distinct_values, read_numbers, read_scores, refuse_rows
 

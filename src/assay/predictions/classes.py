@@ -22,8 +22,8 @@ from assay.predictions.class_values import (
     sorted_texts,
     starred,
 )
-from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.duckdb.loading import DuckColumns, load
+from assay.predictions.faults import examples, first_few, refuse_missing_columns
 from assay.predictions.layout import as_mappings, by_name
 from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions

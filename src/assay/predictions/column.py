@@ -1,6 +1,5 @@
 """A column as read, error examples that point into it, and the ids of items."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 from assay.core import deck
 from assay.core.deck import Id, IdKind
 from assay.core.types import Bools, Ints, Words
-from assay.errors import PredictionsError, did_you_mean
+from assay.errors import PredictionsError
 from assay.lazy import later
-from assay.predictions.faults import NO_ID, no_ids
+from assay.predictions.faults import NO_ID, examples, first_few, no_ids
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -115,74 +114,10 @@ class Loaded:
     show: Show  # returns the displayed values of some items
 
 
-def not_numbers(value: object, what: str) -> str:
-    """Hint for text that should be a number.
-
-    >>> not_numbers("95%", "score")
-    "write 95 in place of '95%', and pass scale='percent'"
-    """
-    text = str(value).strip()
-    if re.fullmatch(r"[\d.,]+\s*%", text):
-        more = ", and pass scale='percent'" if what == "score" else ""
-        return f"write {text.rstrip('% ').replace(',', '.')} in place of {value!r}{more}"
-    if re.fullmatch(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}", text):
-        return f"write {text.replace(',', '')} in place of {value!r}, without separators"
-    if re.fullmatch(r"-?\d*,\d+", text):
-        return f"write {text.replace(',', '.')} in place of {value!r}: a point, not a comma"
-    return "is this the right column? If so, fix or drop these rows"
-
-
 def is_text(kind: pa.DataType) -> bool:
     """Whether an Arrow type is a text type."""
     types = pa.types
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-
-
-def first_few(bad: Bools) -> Ints:
-    """First few bad rows, for an error."""
-    return np.flatnonzero(bad)[:3]
-
-
-def examples(rows: Ints, **facts: Sequence[object]) -> str:
-    """Describe the first bad rows.
-
-    >>> examples(np.array([3, 9]), id=["a", "b"], score=[float("nan"), None])
-    "first, counting rows from 0: row 3 (id 'a', score nan), row 9 (id 'b', score missing)"
-    """
-    texts = []
-    for place, row in enumerate(rows):
-        facts_of = [f"{name} {_shown(values[place])}" for name, values in facts.items()]
-        texts.append(f"row {row} ({', '.join(facts_of)})" if facts_of else f"row {row}")
-    return f"first, counting rows from 0: {', '.join(texts)}"
-
-
-def _shown(value: object) -> str:
-    return "missing" if value is None else repr(value)
-
-
-def refuse_missing_columns(wanted: Sequence[str], known: Sequence[str], source: str) -> None:
-    """Raise an error about the first wanted column that is missing.
-
-    >>> refuse_missing_columns(["p_spam"], ["url", "pspam"], "predictions.parquet")
-    Traceback (most recent call last):
-    assay.errors.PredictionsError: column 'p_spam' not found in predictions.parquet
-    columns: url, pspam
-    hint: did you mean 'pspam'?
-    """
-    for name in wanted:
-        if name not in known:
-            raise PredictionsError(
-                f"column {name!r} not found in {source}",
-                details=f"columns: {', '.join(known)}",
-                hint=did_you_mean(name, known) or _no_names(known),
-            )
-
-
-def _no_names(known: Sequence[str]) -> str:
-    """Hint if the column names look like values."""
-    if any(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", name.strip()) for name in known):
-        return "the first line looks like a row: add a line with the column names above it"
-    return ""
 
 
 # Ids of items: distinct 64-bit integers or strings.

@@ -1,16 +1,14 @@
 """Contract of predictions, and the fingerprints that identify them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells
-from assay.core.targets import name_of
 from assay.core.types import Floats
-from assay.errors import PredictionsError
 
 
 @dataclass(frozen=True)
@@ -136,34 +134,3 @@ def marked(fingerprint: str, mark: str) -> str:
     'assay-predictions-2:tail:3:00ff:model-1'
     """
     return f"{fingerprint.partition(BY_MODEL)[0]}:{mark}"
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """A problem with the scores of a classifier."""
-
-    problem: str
-    details: str
-    hint: str
-    fatal: bool = False  # whether a campaign needs the user to specify the scores first
-
-    @property
-    def finding(self) -> str:
-        """The problem, with the figures."""
-        return f"{self.problem}: {self.details}"
-
-    @property
-    def warning(self) -> str:
-        """The problem, and what to do about it."""
-        return f"{self.finding}; {self.hint}"
-
-    def about(self, classifier: str) -> "Doubt":
-        """Copy of the doubt with the name of the classifier, if it has one."""
-        if not name_of(classifier):
-            return self
-        return replace(self, problem=f"classifier {classifier!r}: {self.problem}")
-
-    def refuse(self) -> None:
-        """Raise if the doubt is fatal."""
-        if self.fatal:
-            raise PredictionsError(self.problem, details=self.details, hint=self.hint)

@@ -8,8 +8,7 @@ from math import inf
 
 import numpy as np
 
-from assay.core import deck
-from assay.core.cells import Heap, items_by_heap
+from assay.core.cells import Heap
 from assay.core.cuts import Cuts, rank
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import Strata
@@ -17,7 +16,7 @@ from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import first_arrivals
 from assay.errors import PredictionsError
 from assay.predictions.column import Ids, rows_of_repeated
-from assay.predictions.engine import Span, Survey
+from assay.predictions.engine import Span, Survey, number_of
 
 # First arrivals among items with weights (`assay.core.weights`), and how to request them.
 
@@ -112,11 +111,6 @@ def _surely(wanted: Ints) -> Floats:
 # A text that changes if a weight does, or the item that has it.
 
 
-def weight_words(digest: Words, weights: Ints) -> Words:
-    """Word for each item and its impressions, ``h(d(id) xor h(impressions))``."""
-    return deck.mix(digest ^ deck.mix(weights.astype(np.uint64)))
-
-
 def with_weights(fingerprint: str, word: int) -> str:
     """Fingerprint with weights, from the exclusive or of their words.
 
@@ -164,35 +158,6 @@ def spans_of(
                 spans.append(Span(side, low, high, limit[stratum], codes))
         first += heap.cuts.n_strata
     return np.array(owners, dtype=np.int64), spans
-
-
-def span_of(spans: Sequence[Span], values: Floats, predicted: Bools | Ints) -> Ints:
-    """Index of the span of each row, whatever its number; -1 for none.
-
-    `values`, `predicted`, (N,): the rows' stratification variable, and their labels or codes.
-
-    >>> low, high = Span(True, -inf, 0.5, 0), Span(True, 0.5, inf, 0)
-    >>> span_of([low, high], np.array([0.5, 0.2, 0.9]), np.array([True, True, False]))
-    array([ 1,  0, -1])
-    """
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for place, span in enumerate(spans):
-        sides = (0, 1) if span.side is None else (int(span.side),)
-        groups.setdefault(span.codes or sides, []).append(place)
-    spans_of_rows = np.full(values.size, -1, dtype=np.int64)
-    rows_of_each = items_by_heap(predicted.astype(np.int64, copy=False), list(groups))
-    for places, rows in zip(groups.values(), rows_of_each, strict=True):
-        order = np.array(sorted(places, key=lambda place: spans[place].low))
-        low, high = (np.array([getattr(spans[at], end) for at in order]) for end in ("low", "high"))
-        at = np.searchsorted(low, values[rows], side="right") - 1
-        inside = (at >= 0) & (values[rows] < high[at])
-        spans_of_rows[rows[inside]] = order[at[inside]]
-    return spans_of_rows
-
-
-def number_of(digest: Words, seed: int) -> Words:
-    """Numbers of items in the deck, from the d(id) of each."""
-    return deck.mix(digest ^ np.uint64(deck.key(seed)))
 
 
 def refuse_repeated(ids: Ids, source: str, size: int) -> None:

@@ -14,19 +14,22 @@ from threading import Event, Thread
 from typing import Any, Self
 from warnings import warn
 
+import numpy as np
 import pyarrow as pa
 
+from assay.core import deck
 from assay.core.bins import Scale
+from assay.core.cells import items_by_heap
 from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind
 from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
 from assay.core.ranking import top_classes
 from assay.core.strata import Side
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions.column import Ids
-from assay.predictions.contract import Doubt
+from assay.predictions.doubts import Doubt
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,40 @@ class Span:
     high: float
     limit: float
     codes: tuple[int, ...] | None = None
+
+
+def span_of(spans: Sequence[Span], values: Floats, predicted: Bools | Ints) -> Ints:
+    """Index of the span of each row, whatever its number; -1 for none.
+
+    `values`, `predicted`, (N,): the rows' stratification variable, and their labels or codes.
+
+    >>> low, high = Span(True, -inf, 0.5, 0), Span(True, 0.5, inf, 0)
+    >>> span_of([low, high], np.array([0.5, 0.2, 0.9]), np.array([True, True, False]))
+    array([ 1,  0, -1])
+    """
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place, span in enumerate(spans):
+        sides = (0, 1) if span.side is None else (int(span.side),)
+        groups.setdefault(span.codes or sides, []).append(place)
+    spans_of_rows = np.full(values.size, -1, dtype=np.int64)
+    rows_of_each = items_by_heap(predicted.astype(np.int64, copy=False), list(groups))
+    for places, rows in zip(groups.values(), rows_of_each, strict=True):
+        order = np.array(sorted(places, key=lambda place: spans[place].low))
+        low, high = (np.array([getattr(spans[at], end) for at in order]) for end in ("low", "high"))
+        at = np.searchsorted(low, values[rows], side="right") - 1
+        inside = (at >= 0) & (values[rows] < high[at])
+        spans_of_rows[rows[inside]] = order[at[inside]]
+    return spans_of_rows
+
+
+def number_of(digest: Words, seed: int) -> Words:
+    """Numbers of items in the deck, from the d(id) of each."""
+    return deck.mix(digest ^ np.uint64(deck.key(seed)))
+
+
+def weight_words(digest: Words, weights: Ints) -> Words:
+    """Word for each item and its impressions, ``h(d(id) xor h(impressions))``."""
+    return deck.mix(digest ^ deck.mix(weights.astype(np.uint64)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,9 @@ from assay.predictions.class_values import (
     sorted_texts,
 )
 from assay.predictions.classes import column_names, length_of_lists, names_by_pattern, read_given
-from assay.predictions.column import Column, Ids, Loaded, examples, first_few
+from assay.predictions.column import Column, Ids, Loaded
 from assay.predictions.duckdb.loading import load, load_columns
+from assay.predictions.faults import examples, first_few
 from assay.predictions.layout import Layout, Spread, as_mappings, by_name, role_of
 from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions

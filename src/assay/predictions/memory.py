@@ -24,10 +24,9 @@ from assay.errors import PredictionsError
 from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_code, keyed
 from assay.predictions.class_values import probabilities_at, summed_probabilities, take_classes
 from assay.predictions.column import Ids, Loaded, read_ids
-from assay.predictions.contract import Doubt, by_model
-from assay.predictions.draw import weight_words
-from assay.predictions.engine import Probabilities, Survey
-from assay.predictions.faults import doubts_of
+from assay.predictions.contract import by_model
+from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.engine import Probabilities, Survey, weight_words
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.passes import odds_words

@@ -21,7 +21,7 @@ from assay.core.tally import Tally, joined_cells, tally_of
 from assay.core.types import Floats, Ints, Words
 from assay.core.weights import as_impressions
 from assay.predictions.batches import PIECE, Batch, UnusableError, count_cells, in_threads, workers
-from assay.predictions.draw import weight_words
+from assay.predictions.engine import weight_words
 from assay.predictions.layout import Steps
 from assay.predictions.opinions import input_name, second_fold
 from assay.predictions.roles import NO_SCORE

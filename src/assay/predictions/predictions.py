@@ -27,7 +27,8 @@ from assay.core.targets import name_of
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import OfClasses, Vocabulary
 from assay.errors import PredictionsError
-from assay.predictions.contract import BY_MODEL, Card, ClassScores, Doubt, Found, marked, named
+from assay.predictions.contract import BY_MODEL, Card, ClassScores, Found, marked, named
+from assay.predictions.doubts import Doubt
 from assay.predictions.draw import (
     TOP,
     ArrivalTimes,
@@ -38,13 +39,12 @@ from assay.predictions.draw import (
     counts_of_parts,
     joined,
     listed_first,
-    number_of,
     refuse_repeated,
     spans_of,
     stratum_of_cells,
     with_weights,
 )
-from assay.predictions.engine import Scanner
+from assay.predictions.engine import Scanner, number_of
 from assay.predictions.opinions import bound_seed, without_opinions
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 

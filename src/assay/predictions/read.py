@@ -55,6 +55,7 @@ from assay.predictions.scan import (
     is_database,
     is_query,
     is_remote,
+    is_sqlite,
 )
 from assay.predictions.tables import read_mapping
 from assay.predictions.values import distinct_values
@@ -254,7 +255,7 @@ def _counting_labels(engine: Engine, layout: Layout, *, is_asked: bool) -> Engin
 
 def _opened(engine: Engine, scan: Scan, layout: Layout) -> Scanner:
     """Open predictions that are counted where they are."""
-    if engine == "duckdb":
+    if engine == "duckdb" or is_sqlite(scan.path or ""):  # whose tables are copied
         from assay.predictions.duckdb.scanner import open_duck
 
         return open_duck(scan, layout)
@@ -262,7 +263,7 @@ def _opened(engine: Engine, scan: Scan, layout: Layout) -> Scanner:
         from assay.predictions.spark.scanner import open_spark
 
         return open_spark(scan, layout)
-    from assay.predictions.databases.table import open_table
+    from assay.predictions.sql.database import open_table
 
     return open_table(scan, layout)
 

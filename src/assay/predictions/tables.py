@@ -14,18 +14,9 @@ from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError, counted
 from assay.lazy import later
-from assay.predictions.column import (
-    Arrow,
-    Column,
-    Loaded,
-    is_text,
-    key_parts,
-    refuse_missing_columns,
-    with_parts,
-)
+from assay.predictions.column import Arrow, Column, Loaded, is_text, key_parts, with_parts
+from assay.predictions.faults import refuse_missing_columns
 from assay.predictions.roles import IdColumns
-from assay.predictions.sql.query import Dialect, quoted
-from assay.predictions.sql.rows import family_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -314,36 +305,3 @@ def _shown(values: Values) -> list[object]:
     except _NO_COLUMN:
         # A column of objects of several types.
         return [jsonable(value) for value in values]
-
-
-_KEY_KINDS = ("text", "integer", "wide integer", "boolean")
-
-
-def key_sql(
-    parts: Sequence[str],  # the columns
-    names: Mapping[str, str],
-    types: Mapping[str, str],
-    *,
-    dialect: Dialect,
-    source: str,
-) -> str:
-    r"""Key of a row, NULL if a value is missing.
-
-    >>> types = {"day": "DATE", "rank": "INTEGER"}
-    >>> names = {"day": '"day"', "rank": '"rank"'}
-    >>> key_sql(("day", "rank"), names, types, dialect="duckdb", source="a table")
-    'CAST("day" AS VARCHAR) || \'|\' || CAST("rank" AS VARCHAR)'
-    """
-    kind = "VARCHAR" if dialect == "duckdb" else "STRING"
-    texts = []
-    for part in parts:
-        family = family_of(types[part])
-        if family not in _KEY_KINDS and types[part].lower() != "date":
-            raise no_key_part(part, types[part], source)
-        text = f"CAST({names[part]} AS {kind})"
-        if family == "text":
-            for sign in (ESCAPE, BAR):
-                with_escape = quoted(ESCAPE + sign, dialect)
-                text = f"replace({text}, {quoted(sign, dialect)}, {with_escape})"
-        texts.append(text)
-    return f" || {quoted(BAR, dialect)} || ".join(texts)

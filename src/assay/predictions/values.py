@@ -10,18 +10,8 @@ import pyarrow as pa
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError, did_you_mean
 from assay.lazy import later
-from assay.predictions.column import (
-    Arrow,
-    Column,
-    Ids,
-    Loaded,
-    examples,
-    first_few,
-    is_plain,
-    is_text,
-    not_numbers,
-    to_numpy,
-)
+from assay.predictions.column import Arrow, Column, Ids, Loaded, is_plain, is_text, to_numpy
+from assay.predictions.doubts import Outside
 from assay.predictions.faults import (
     BAD_WEIGHT,
     CONTRADICTION,
@@ -31,10 +21,12 @@ from assay.predictions.faults import (
     NO_NUMBER,
     NO_SCORE,
     Fault,
-    Outside,
+    examples,
+    first_few,
     no_label,
     no_numbers,
     no_positive,
+    not_numbers,
     unclear_labels,
 )
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, which_means_yes

@@ -19,15 +19,14 @@ import pytest
 import assay
 from assay.core.vocabulary import Vocabulary
 from assay.errors import MissingDependencyError, PredictionsError
-from assay.predictions import read_predictions
+from assay.predictions import query, read_predictions
 from assay.predictions.databases.postgres import Postgres
-from assay.predictions.databases.table import refuse_untried
 from assay.predictions.predictions import Predictions
 from assay.predictions.read import engine_of
 from assay.predictions.scan import Scan
-from assay.predictions.sql import query
 from assay.predictions.sql import table as trial
 from assay.predictions.sql.counting import CountingScanner
+from assay.predictions.sql.database import refuse_untried
 from tests.predictions.contract import scan_by
 from tests.predictions.database_tables import DATABASES
 from tests.predictions.toy import Toy

@@ -19,6 +19,7 @@ from assay.core.profile import ScoreCells
 from assay.core.tally import cells_of
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions.layout import Layout
+from assay.predictions.query import Query
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark import scanner as spark_scanner
@@ -26,7 +27,6 @@ from assay.predictions.spark.scanner import frame_of, refuse_untried
 from assay.predictions.sql import table as trial
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
-from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import spread_sql
 
 if TYPE_CHECKING:

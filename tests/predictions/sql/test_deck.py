@@ -15,12 +15,12 @@ import pytest
 from assay.core.deck import Id, IdKind, number
 from assay.predictions.databases import find_database
 from assay.predictions.databases.database import Counter
-from assay.predictions.databases.table import answer
+from assay.predictions.query import Query, statement
 from assay.predictions.spark.scanner import frame_of
 from assay.predictions.sql import deck
+from assay.predictions.sql.database import answer
 from assay.predictions.sql.deck import duckdb_computes_mix, duckdb_digest, duckdb_keyed
 from assay.predictions.sql.items import Items
-from assay.predictions.sql.query import Query, statement
 from tests.predictions.database_tables import in_database
 
 SEEDS = [0, 1, 2**63 - 1]

@@ -12,9 +12,9 @@ import pytest
 
 from assay.errors import PredictionsError
 from assay.predictions.column import Column, Ids
+from assay.predictions.query import Dialect, double_sql, quoted
 from assay.predictions.roles import Roles
 from assay.predictions.sql.judge import row_sql
-from assay.predictions.sql.query import Dialect, double_sql, quoted
 from assay.predictions.sql.rows import RowSql, Written, family_of
 from assay.predictions.values import read_predicted, read_scores
 

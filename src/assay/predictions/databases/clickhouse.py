@@ -14,7 +14,7 @@ import numpy as np
 from assay.core.deck import Id
 from assay.errors import MissingDependencyError, install
 from assay.predictions.databases.database import Counter, DatabaseColumn, DatabaseTable, Row
-from assay.predictions.sql.query import Spell, selection
+from assay.predictions.query import Spell, selection
 
 _VARIABLE = "CLICKHOUSE_PASSWORD"
 _SECONDS = 24 * 3600  # limit for a query

@@ -12,9 +12,15 @@ import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.errors import AssayError, PredictionsError, did_you_mean
-from assay.predictions.column import refuse_missing_columns, with_parts
-from assay.predictions.faults import bad_condition, condition, first_lines, refuse_repeated_columns
-from assay.predictions.sql.query import Spell, double_sql, selection
+from assay.predictions.column import with_parts
+from assay.predictions.faults import (
+    bad_condition,
+    condition,
+    first_lines,
+    refuse_missing_columns,
+    refuse_repeated_columns,
+)
+from assay.predictions.query import Spell, double_sql, selection
 
 DatabaseTable = tuple[str, str, bool]
 """A table's schema and name, and whether the name alone is unambiguous."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from assay.core.deck import Id
 from assay.errors import MissingDependencyError, PredictionsError, install
 from assay.predictions.databases.database import Counter, DatabaseColumn, DatabaseTable, Row
-from assay.predictions.sql.query import Spell, identifier, quoted, selection
+from assay.predictions.query import Spell, identifier, quoted, selection
 
 if TYPE_CHECKING:
     from psycopg import Column

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from assay.errors import PredictionsError, refuse_no_file
 from assay.predictions.databases.database import Database, DatabaseColumn, DatabaseTable, Row
+from assay.predictions.query import identifier, selection
 from assay.predictions.scan import file_of
-from assay.predictions.sql.query import identifier, selection
 
 _AT_ONCE = 50_000
 _LOOKED_AT = 1_000  # rows to infer the type of an untyped column

@@ -7,11 +7,10 @@ from typing import TypeAlias
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.column import refuse_missing_columns
 from assay.predictions.duckdb.paths import Files
 from assay.predictions.duckdb.readable import Readable
-from assay.predictions.faults import nothing_in, refuse_repeated_columns
-from assay.predictions.sql.query import identifier, quoted
+from assay.predictions.faults import nothing_in, refuse_missing_columns, refuse_repeated_columns
+from assay.predictions.query import identifier, quoted
 
 # Compatibility of the columns of several files.
 

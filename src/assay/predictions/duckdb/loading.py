@@ -23,17 +23,17 @@ from assay.predictions.class_values import (
     number_in,
     numbered_words,
 )
-from assay.predictions.column import Arrow, Column, Loaded, examples, row_numbers
+from assay.predictions.column import Arrow, Column, Loaded, row_numbers
 from assay.predictions.databases import find_database
 from assay.predictions.databases.database import find_rows
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
-from assay.predictions.faults import NO_CLASS, nothing_in
+from assay.predictions.faults import NO_CLASS, examples, nothing_in
 from assay.predictions.layout import Layout, Spread
+from assay.predictions.query import identifier, quoted
 from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan, is_query
 from assay.predictions.sql.judge import class_columns, list_sql
-from assay.predictions.sql.query import identifier, quoted
 from assay.predictions.sql.rows import Written
 from assay.predictions.tables import read_mapping, read_table, shown_values
 

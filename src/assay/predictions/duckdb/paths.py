@@ -15,8 +15,8 @@ import duckdb
 
 from assay.errors import PredictionsError, refuse_no_file
 from assay.predictions.duckdb.readable import reading
+from assay.predictions.query import quoted
 from assay.predictions.scan import is_database, is_remote
-from assay.predictions.sql.query import quoted
 
 Kind = Literal["Parquet", "CSV", "JSON"]
 

@@ -15,8 +15,8 @@ from assay.errors import AssayError, PredictionsError, refuse_no_file
 from assay.lazy import later
 from assay.predictions.databases.database import Database, find_rows, find_table
 from assay.predictions.faults import bad_condition, condition, first_lines, refuse_repeated_columns
+from assay.predictions.query import identifier, quoted
 from assay.predictions.scan import is_remote
-from assay.predictions.sql.query import identifier, quoted
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

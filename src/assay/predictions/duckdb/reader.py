@@ -20,15 +20,17 @@ from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.batches import AT_ONCE
 from assay.predictions.class_values import rows_of_lists
-from assay.predictions.column import Ids, refuse_missing_columns
-from assay.predictions.contract import Doubt
+from assay.predictions.column import Ids
+from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.loading import fetch_shown, with_classes
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Span, polled
+from assay.predictions.faults import refuse_missing_columns
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import opinions_digest
 from assay.predictions.passes import DIGEST, Judge
+from assay.predictions.query import double_sql, identifier
 from assay.predictions.roles import Roles, about
 from assay.predictions.sql.checks import SqlJudge
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
@@ -41,7 +43,6 @@ from assay.predictions.sql.opinions import (
     plain_families,
     plain_sql,
 )
-from assay.predictions.sql.query import double_sql, identifier
 from assay.predictions.sql.rows import RowSql, Written, family_of, impressions_sql
 from assay.predictions.values import refuse_bad_total
 

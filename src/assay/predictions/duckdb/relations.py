@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from assay.core.deck import Id, IdKind
 from assay.errors import PredictionsError
-from assay.predictions.column import key_parts, refuse_missing_columns, with_parts
+from assay.predictions.column import key_parts, with_parts
 from assay.predictions.databases import find_database
 from assay.predictions.duckdb.files import readable_files
 from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, named_in
@@ -29,12 +29,17 @@ from assay.predictions.duckdb.readable import (
 )
 from assay.predictions.duckdb.table_formats import live_files, readable_live
 from assay.predictions.engine import polled
-from assay.predictions.faults import condition, no_ids, nothing_in, repeated_ids
+from assay.predictions.faults import (
+    condition,
+    no_ids,
+    nothing_in,
+    refuse_missing_columns,
+    repeated_ids,
+)
+from assay.predictions.query import identifier, quoted
 from assay.predictions.scan import Scan, format_of, is_database, is_query
 from assay.predictions.sql.deck import duckdb_digest
-from assay.predictions.sql.query import identifier, quoted
-from assay.predictions.sql.rows import family_of
-from assay.predictions.tables import key_sql
+from assay.predictions.sql.rows import family_of, key_sql
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,8 @@ from assay.predictions.batches import (
     rows_of,
 )
 from assay.predictions.column import Ids
-from assay.predictions.contract import Doubt, by_model
+from assay.predictions.contract import by_model
+from assay.predictions.doubts import Doubt
 from assay.predictions.draw import TOP
 from assay.predictions.duckdb.loading import with_columns_apart
 from assay.predictions.duckdb.readable import reading

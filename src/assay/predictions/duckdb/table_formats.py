@@ -23,8 +23,8 @@ from assay.predictions.duckdb.files import grouped, parquet_schemas
 from assay.predictions.duckdb.paths import Files
 from assay.predictions.duckdb.readable import Readable
 from assay.predictions.faults import first_lines, nothing_in
+from assay.predictions.query import identifier
 from assay.predictions.scan import Format, format_of, is_remote
-from assay.predictions.sql.query import identifier
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -14,9 +14,10 @@ from assay.core.deck import Id, IdKind
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.class_values import MOST_WORDS, numbered_words
-from assay.predictions.column import key_parts, refuse_missing_columns
-from assay.predictions.faults import no_ids
+from assay.predictions.column import key_parts
+from assay.predictions.faults import no_ids, refuse_missing_columns
 from assay.predictions.layout import Layout
+from assay.predictions.query import First, Group, Query, Select, Spell, spelled
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
@@ -24,11 +25,9 @@ from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items, with_bits
 from assay.predictions.sql.judge import class_columns, list_sql
 from assay.predictions.sql.opinions import plain_sql
-from assay.predictions.sql.query import First, Group, Query, Select, Spell, spelled
-from assay.predictions.sql.rows import Written, family_of
+from assay.predictions.sql.rows import Written, family_of, key_sql
 from assay.predictions.sql.several import SeveralScanner
 from assay.predictions.sql.table import GIVEN, IdColumn, Table, refuse_other_arithmetic
-from assay.predictions.tables import key_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
 from assay.predictions.class_values import Occurring, class_text
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.faults import NO_CLASS, bad_condition, first_lines
+from assay.predictions.faults import NO_CLASS, bad_condition, first_lines, refuse_missing_columns
 from assay.predictions.scan import Scan, format_of, is_query
 
 if TYPE_CHECKING:

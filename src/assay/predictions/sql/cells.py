@@ -17,9 +17,9 @@ from assay.core.profile import ScoreCells, evenest
 from assay.core.tally import cells_at
 from assay.core.types import Ints
 from assay.predictions.engine import Span
+from assay.predictions.query import Query, double_sql
 from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.items import Items, bin_sql, place_of
-from assay.predictions.sql.query import Query, double_sql
 from assay.predictions.sql.rows import RowSql
 from assay.predictions.sql.table import Table, integers, words
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.class_values import unknown_class
-from assay.predictions.column import not_numbers, refuse_missing_columns
-from assay.predictions.contract import Doubt
+from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.faults import (
     BAD_WEIGHT,
     CONTRADICTION,
@@ -23,13 +22,14 @@ from assay.predictions.faults import (
     NO_PROBABILITIES,
     NO_SCORE,
     Fault,
-    doubts_of,
     no_positive,
+    not_numbers,
+    refuse_missing_columns,
     unclear_labels,
 )
+from assay.predictions.query import double_sql
 from assay.predictions.roles import Roles, which_means_yes
 from assay.predictions.sql.judge import Inspected, class_columns, row_sql
-from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import LARGEST, RowSql
 
 _LISTED = 5  # values of a column that an error names

@@ -21,17 +21,18 @@ from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.batches import Batch, keyed
 from assay.predictions.class_values import numbered_words, rows_of_lists
-from assay.predictions.column import Ids, refuse_missing_columns
-from assay.predictions.contract import Doubt
+from assay.predictions.column import Ids
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Probabilities, Rows, Scanner, Span, Survey
+from assay.predictions.faults import refuse_missing_columns
 from assay.predictions.opinions import without_opinions
+from assay.predictions.query import double_sql
 from assay.predictions.roles import Roles
 from assay.predictions.sql.cells import XORED, count_spans, drawn, evenest_of, grouped, merged
 from assay.predictions.sql.checks import SqlJudge, usable_sql
 from assay.predictions.sql.items import Items, impressions_of, with_opinions
 from assay.predictions.sql.judge import class_columns
 from assay.predictions.sql.opinions import plain_families
-from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import LARGEST, Family, RowSql, family_of, is_value_sql, value_sql
 from assay.predictions.sql.table import IdColumn, Table, integers, xored
 from assay.predictions.tables import shown_values

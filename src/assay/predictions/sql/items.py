@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from assay.core.bins import Rule
 from assay.core.deck import MULTIPLIER, SHIFT, IdKind, key
 from assay.core.error_model import LARGEST, Model
+from assay.predictions.query import Query, double_sql
 from assay.predictions.sql.opinions import model_sql
-from assay.predictions.sql.query import Query, double_sql
 from assay.predictions.sql.rows import Family, number_sql, scaled_sql, spread_sql
 
 _MASK = 2**SHIFT - 1

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from assay.errors import PredictionsError
 from assay.predictions.class_values import no_lists
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.faults import no_label, no_numbers
+from assay.predictions.faults import no_label, no_numbers, refuse_missing_columns
+from assay.predictions.query import Dialect, double_sql, quoted
 from assay.predictions.roles import NO_WORDS, UNEVEN, YES_WORDS, Roles
-from assay.predictions.sql.query import Dialect, double_sql, quoted
 from assay.predictions.sql.rows import (
     LARGEST,
     NUMBERS,

@@ -13,8 +13,8 @@ import pyarrow as pa
 from assay.core.error_model import LARGEST, SAID, Input, Model
 from assay.core.types import Words
 from assay.predictions.opinions import input_name, number_words
+from assay.predictions.query import Dialect, double_sql, quoted
 from assay.predictions.sql.deck import duckdb_digest
-from assay.predictions.sql.query import Dialect, double_sql, quoted
 from assay.predictions.sql.rows import Family, family_of, number_sql, text_sql
 
 

@@ -4,7 +4,7 @@ Makes the same decisions as `assay.predictions.values` for columns in memory, fo
 rows in place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -12,8 +12,9 @@ from typing import Literal
 
 from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Rule, Scale
 from assay.core.cuts import Variable
+from assay.predictions.query import Dialect, double_sql, quoted
 from assay.predictions.roles import Roles
-from assay.predictions.sql.query import Dialect, double_sql, quoted
+from assay.predictions.tables import BAR, ESCAPE, no_key_part
 
 TRIED: dict[Rule, list[float]] = {
     "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
@@ -226,3 +227,36 @@ def number_sql(name: str, family: Family, dialect: Dialect) -> str:
 
 
 # Composite keys of several columns (`assay.predictions.tables`).
+
+
+_KEY_KINDS = ("text", "integer", "wide integer", "boolean")
+
+
+def key_sql(
+    parts: Sequence[str],  # the columns
+    names: Mapping[str, str],
+    types: Mapping[str, str],
+    *,
+    dialect: Dialect,
+    source: str,
+) -> str:
+    r"""Key of a row, NULL if a value is missing.
+
+    >>> types = {"day": "DATE", "rank": "INTEGER"}
+    >>> names = {"day": '"day"', "rank": '"rank"'}
+    >>> key_sql(("day", "rank"), names, types, dialect="duckdb", source="a table")
+    'CAST("day" AS VARCHAR) || \'|\' || CAST("rank" AS VARCHAR)'
+    """
+    kind = "VARCHAR" if dialect == "duckdb" else "STRING"
+    texts = []
+    for part in parts:
+        family = family_of(types[part])
+        if family not in _KEY_KINDS and types[part].lower() != "date":
+            raise no_key_part(part, types[part], source)
+        text = f"CAST({names[part]} AS {kind})"
+        if family == "text":
+            for sign in (ESCAPE, BAR):
+                with_escape = quoted(ESCAPE + sign, dialect)
+                text = f"replace({text}, {quoted(sign, dialect)}, {with_escape})"
+        texts.append(text)
+    return f" || {quoted(BAR, dialect)} || ".join(texts)

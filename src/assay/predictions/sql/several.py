@@ -11,16 +11,17 @@ from assay.core.deck import Id
 from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import Values, columns_at
 from assay.core.profile import ScoreCells
-from assay.predictions.contract import Doubt, by_model
+from assay.predictions.contract import by_model
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
 from assay.predictions.faults import changed
 from assay.predictions.layout import Layout, Steps
+from assay.predictions.query import double_sql
 from assay.predictions.roles import NO_SCORE, about
 from assay.predictions.sql.cells import ODDS, SUMMED, XORED, grouped, in_pieces, merged_by
 from assay.predictions.sql.counting import WEIGHED, CountingScanner
 from assay.predictions.sql.items import Items, bin_sql, with_opinions
 from assay.predictions.sql.judge import find_slices
-from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import Family, RowSql
 from assay.predictions.sql.table import Table, integers, xored
 from assay.predictions.tables import shown_values

@@ -16,8 +16,8 @@ from assay.core.types import Floats, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.column import Ids
 from assay.predictions.faults import repeated_ids
+from assay.predictions.query import Dialect, Query
 from assay.predictions.sql.items import Items, bin_sql, rounded_sql
-from assay.predictions.sql.query import Dialect, Query
 from assay.predictions.sql.rows import TRIED, Written
 
 # Test of an engine on known values: it must agree with numpy before it is trusted.

@@ -20,13 +20,13 @@ from assay.core.types import Floats, Words
 from assay.core.weights import as_impressions
 from assay.predictions.batches import ALL, Batch, BatchScanner, Some, count_cells
 from assay.predictions.column import Ids
-from assay.predictions.draw import TOP, weight_words
+from assay.predictions.draw import TOP
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.reader import batches_of, below_sql, pieces_of
 from assay.predictions.duckdb.relations import connected, release
-from assay.predictions.engine import polled
+from assay.predictions.engine import polled, weight_words
 from assay.predictions.opinions import opinions_digest, without_opinions
-from assay.predictions.pair_scanner import (
+from assay.predictions.pairs.scanner import (
     IN_BOTH,
     N_CODES,
     SIDES,
@@ -38,9 +38,9 @@ from assay.predictions.pair_scanner import (
 )
 from assay.predictions.passes import Odds, columns_of, odds_words
 from assay.predictions.predictions import Predictions
+from assay.predictions.query import quoted
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opined_words
-from assay.predictions.sql.query import quoted
 from assay.predictions.sql.rows import Family
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file

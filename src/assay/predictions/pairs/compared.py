@@ -25,11 +25,12 @@ from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
 from assay.predictions.column import Ids
-from assay.predictions.contract import Doubt, listed
+from assay.predictions.contract import listed
+from assay.predictions.doubts import Doubt
 from assay.predictions.layout import as_mappings
 from assay.predictions.memory import ArrayScanner
 from assay.predictions.opinions import Opinions, opinions_of_several
-from assay.predictions.pair_scanner import (
+from assay.predictions.pairs.scanner import (
     PairScanner,
     Weighing,
     doubts_about,
@@ -272,10 +273,10 @@ def _join_in_engine(
     """
     largest = max(part.size for part in parts)
     if any(part.scanner.is_cluster and part.size == largest for part in parts):
-        from assay.predictions.spark.pair import SparkPair
+        from assay.predictions.pairs.spark import SparkPair
 
         return SparkPair(parts, names, shows=shows)
-    from assay.predictions.duckdb.pair import DuckPair
+    from assay.predictions.pairs.duckdb import DuckPair
 
     return DuckPair(parts, names, shows=shows)
 

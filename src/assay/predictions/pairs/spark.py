@@ -23,7 +23,7 @@ from assay.predictions.engine import Rows, Span
 from assay.predictions.faults import changed
 from assay.predictions.layout import Steps
 from assay.predictions.opinions import without_opinions
-from assay.predictions.pair_scanner import (
+from assay.predictions.pairs.scanner import (
     IN_BOTH,
     N_CODES,
     SIDES,
@@ -34,12 +34,12 @@ from assay.predictions.pair_scanner import (
     tell_of_move,
 )
 from assay.predictions.predictions import Predictions
+from assay.predictions.query import Query, double_sql
 from assay.predictions.spark.scanner import SparkScanner, frame_of, only
 from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
 from assay.predictions.sql.counting import WEIGHED
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, place_of, with_opinions
 from assay.predictions.sql.opinions import either_sql
-from assay.predictions.sql.query import Query, double_sql
 from assay.predictions.sql.rows import Family
 from assay.predictions.sql.several import ranks_by_bin
 from assay.predictions.sql.table import integers, xored

@@ -19,18 +19,16 @@ from assay.predictions.databases.database import (
     Row,
     find_rows,
 )
-from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.engine import Scanner
 from assay.predictions.faults import no_ids, nothing_in
 from assay.predictions.layout import Layout
+from assay.predictions.query import Query, spelled, statement
 from assay.predictions.scan import Scan
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
-from assay.predictions.sql.query import Query, spelled, statement
-from assay.predictions.sql.rows import family_of
+from assay.predictions.sql.rows import family_of, key_sql
 from assay.predictions.sql.several import SeveralScanner
 from assay.predictions.sql.table import GIVEN, IdColumn, Table, refuse_other_arithmetic
-from assay.predictions.tables import key_sql
 
 _NAME = re.compile(r"\bc\d+\b")
 
@@ -168,15 +166,8 @@ def _key(database: Counter, name: str, rows: DatabaseRows) -> DatabaseColumn:
 
 
 def open_table(scan: Scan, layout: Layout) -> Scanner:
-    """Open a table with predictions of one or several classifiers, counted by its database.
-
-    SQLite tables are copied, and DuckDB counts the copy.
-    """
+    """Open a table with predictions of one or several classifiers, counted by its database."""
     database = find_database(scan.path or "")
-    if isinstance(database, Sqlite):
-        from assay.predictions.duckdb.scanner import open_duck
-
-        return open_duck(scan, layout)
     if not isinstance(database, Counter):
         raise PredictionsError(
             f"engine 'database' is given for {scan.path or type(scan.source).__name__}",

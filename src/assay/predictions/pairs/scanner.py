@@ -3,7 +3,7 @@
 Each set is counted in place as if it were alone; its cells give the rank of every score among its
 own items. Only ids and cells are joined. In the join, a row of either set looks up the
 contributions of its cells to the code and to the sum of ranks; for a row in both, the mean is half
-of that sum. The results equal those in memory (`assay.predictions.pair`) to the last bit.
+of that sum. The results equal those in memory (`assay.predictions.pairs.compared`) to the last bit.
 
 With weights, those of the rows are joined, too. An item has one weight; its impressions follow from
 the sum over the items of both, in a separate pass before counting.
@@ -25,9 +25,9 @@ from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.batches import Batch, keys_of
 from assay.predictions.column import Ids, places_among
-from assay.predictions.contract import Doubt, by_model
-from assay.predictions.draw import number_of
-from assay.predictions.engine import Listed, Scanner, Survey, note
+from assay.predictions.contract import by_model
+from assay.predictions.doubts import Doubt
+from assay.predictions.engine import Listed, Scanner, Survey, note, number_of
 from assay.predictions.faults import changed
 from assay.predictions.layout import Steps
 from assay.predictions.predictions import Predictions

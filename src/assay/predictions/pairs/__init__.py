@@ -1,0 +1,1 @@
+"""Two sets of predictions side by side, joined by id."""
