@@ -166,7 +166,7 @@ class Counter(Database):
     smallint: ClassVar[str] = "SMALLINT"
     """Type to which a condition is cast, to become 0 or 1."""
     functions: ClassVar[Mapping[str, Spell]] = {}
-    """Functions that differ between databases, by their names in `sql.query`."""
+    """Functions that differ between databases, by their names in `query`."""
 
     @abstractmethod
     def version(self) -> str:

@@ -47,7 +47,6 @@ from assay.predictions.passes import (
     GIVEN,
     LISTED,
     Columns,
-    FirstIds,
     FirstPass,
     Kept,
     Odds,
@@ -180,16 +179,14 @@ class DuckScanner(BatchScanner):
     def _passed(self, seed: int, size: int, file: IO[bytes] | None = None) -> FirstPass:
         """Read all rows once, and keep what later passes need, if anything, in a file."""
         reader, judges = self._reader, self._telling.judges
-        around, first = {DIGEST: reader.digest}, None
+        around = {DIGEST: reader.digest}
         if self._layout.weight is not None:
             around[GIVEN] = reader.weight  # first cards depend on it: read once strata are known
-        elif self.id_kind == "integer":  # they follow from their digests
-            first = FirstIds(seed, first_limit(size), signed=reader.ids.signed)
         else:
             around[LISTED] = reader.first_ids(seed, first_limit(size))
         if reader.slices:
             around[BITS] = reader.bits
-        passed = FirstPass(judges, around, file=file, first=first, exponent=self._exponent)
+        passed = FirstPass(judges, around, file=file, exponent=self._exponent)
         every = file is not None  # of several, ranks are among the items of weight 0, too
         try:
             asked = {**around, **self._telling.columns}

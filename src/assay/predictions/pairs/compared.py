@@ -322,30 +322,22 @@ def read_compared(
             hint="name the column: id='url'",
         )
     one, other = classifiers
-    stays = [stays_in_place(scan, id) for scan in sources]
+    columns = list(as_mappings(classifiers).values())
     around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
-    engine = joining(sources)
-    if any(stays) and not classes and (not aux or engine is not None):
+    around["aux"], engine = aux, joining(sources)
+    stays = any(stays_in_place(scan, id) for scan in sources)
+    stays = stays and not classes and (not aux or engine is not None)
+    if stays:
         asked = [replace(scan, engine=engine) for scan in sources] if aux else sources
-        more = around | {"aux": aux} if aux else around
-        old, new = (
-            _read(scan, **more, **dict(columns))
-            for scan, columns in zip(asked, as_mappings(classifiers).values(), strict=True)
-        )
-        if not aux or opinions_are_alike(old, new):
-            predictions = compared(
-                (old, new), (one, other), classes=Vocabulary(), seed=seed, shows=bool(show)
-            )
-            fits = None if model is None or not aux else Model.from_dict(model)
-            return predictions if fits is None else predictions.with_model(fits)
-    around |= {"aux": aux}
-    first, second = (
-        _in_memory(scan, classes, **around, **dict(columns))
-        for scan, columns in zip(sources, as_mappings(classifiers).values(), strict=True)
-    )
+        old, new = (_read(each, **around, **own) for each, own in zip(asked, columns, strict=True))
+    if not stays or (aux and not opinions_are_alike(old, new)):
+        pairs = zip(sources, columns, strict=True)
+        old, new = (_in_memory(each, classes, **around, **own) for each, own in pairs)
     known = classes or Vocabulary()
-    predictions = compared((first, second), (one, other), classes=known, seed=seed)
-    return predictions if model is None else predictions.with_model(Model.from_dict(model))
+    predictions = compared((old, new), (one, other), classes=known, seed=seed, shows=bool(show))
+    if model is None or not aux:
+        return predictions
+    return predictions.with_model(Model.from_dict(model))
 
 
 def stays_in_place(predictions: object, id: str | None) -> bool:
