@@ -11,8 +11,8 @@ import pytest
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import Predictions, Scan, are_alike, read_predictions, telling_notes
-from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.memory import ArrayScanner
+from assay.predictions.pairs import duckdb as duckdb_pair
 from assay.predictions.pairs.duckdb import DuckPair
 from assay.predictions.pairs.scanner import PairScanner
 from assay.predictions.pairs.spark import SparkPair

@@ -114,13 +114,11 @@ def test_no_score_at_all(tmp_path: Path) -> None:
 def test_rows_that_memory_has_no_room_for(
     *, strings: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They wait for the second pass in a file: all here, or half of the batches."""
+    """They wait for the second pass in a file."""
     meant = several("odds", "margin", strings=strings)
     path = _written(meant, tmp_path)
     monkeypatch.setattr("assay.predictions.duckdb.reader.AT_ONCE", 512)
-    for held in (0, 512 * 12 + 100, 2**20):
-        monkeypatch.setattr("assay.predictions.passes._HELD", held)
-        check_alike(meant.read(Scan(path, engine="duckdb")), meant.read(meant.table))
+    check_alike(meant.read(Scan(path, engine="duckdb")), meant.read(meant.table))
 
 
 def test_items_of_cells_that_no_heap_holds_are_not_dealt() -> None:

@@ -31,8 +31,6 @@ DIGEST, LISTED, BITS, GIVEN = "digest", "listed", "bits", "given"
 the slices that contain an item, and its weight.
 """
 
-_HELD = 256 * 2**20  # bytes that are kept in memory before the file takes the rest
-
 Keys = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
@@ -49,11 +47,6 @@ class Kept:
         """Select some rows."""
         more = (None if each is None else each[rows] for each in (self.bits, self.weights))
         return Kept(self.keys[:, rows], self.digest[rows], *more)
-
-    def copied(self) -> "Kept":
-        """Copy, which does not keep the batch of the digests and other columns alive."""
-        more = (None if each is None else each.copy() for each in (self.bits, self.weights))
-        return Kept(np.ascontiguousarray(self.keys), self.digest.copy(), *more)
 
     @property
     def size(self) -> int:
@@ -147,10 +140,9 @@ class FirstPass:
     ) -> None:
         self.judges, self._file, self._columns = judges, file, columns
         self._exponent = exponent
-        self._kept_rows: list[Kept] = []
         self._lock = Lock()
         self.size = 0
-        self._room, self._sizes = _HELD, list[int]()  # of the batches, in the order of the file
+        self._sizes = list[int]()  # of the batches, in the order of the file
         self._weights_word = np.uint64(0)
         self._listed: list[tuple[pa.Array[Any], Kept]] = []
         self._tallies: list[list[Tally]] = []
@@ -211,17 +203,11 @@ class FirstPass:
         return [(listed.take(pa.array(some, pa.int64())), kept.at(some))]
 
     def _keep(self, kept: Kept, file: IO[bytes]) -> None:
-        """Keep rows for the second pass: first in memory, then in the file."""
-        arrays = [
-            each for each in (kept.keys, kept.digest, kept.bits, kept.weights) if each is not None
-        ]
-        self._room -= sum(each.nbytes for each in arrays)
-        if self._room >= 0:
-            self._kept_rows.append(kept.copied())
-            return
+        """Keep rows in the file, for the second pass."""
         self._sizes.append(kept.size)
-        for array in arrays:
-            file.write(np.ascontiguousarray(array).data)
+        for array in (kept.keys, kept.digest, kept.bits, kept.weights):
+            if array is not None:
+                file.write(np.ascontiguousarray(array).data)
 
     def cells(self, number: int) -> ScoreCells:
         """Count the cells of a classifier; bins replace cell ends that were not requested."""
@@ -241,8 +227,7 @@ class FirstPass:
 
     def kept(self) -> Iterator[Kept]:
         """Yield what was kept of the rows that count, batch by batch."""
-        yield from self._kept_rows
-        if self._file is None or not self._sizes:
+        if self._file is None:
             return
         self._file.flush()
         self._file.seek(0)
