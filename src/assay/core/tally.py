@@ -94,14 +94,11 @@ class _Dense:
     def add(
         self,
         place: Places | Ints,
-        value: Floats | None,  # None if the ends of cells are not needed
+        value: Floats,
         digest: Words | None = None,
         weights: Ints | None = None,
     ) -> None:
         """Count items."""
-        if value is None:
-            self._ranges.count += np.bincount(place, minlength=self._ranges.count.size)
-            return
         place = place.astype(np.int64, copy=False)
         self._ranges.add(place, value)
         if digest is not None:
@@ -131,7 +128,7 @@ class _Sparse:
     def add(
         self,
         place: Places | Ints,
-        value: Floats | None,
+        value: Floats,
         digest: Words | None = None,
         weights: Ints | None = None,
     ) -> None:
@@ -139,10 +136,9 @@ class _Sparse:
         ones = np.ones(place.size, dtype=np.int64)
         words = np.zeros_like(ones) if digest is None else digest.view(np.int64)
         self.weighted = weights is not None
-        ends = np.zeros(place.size) if value is None else value
         counts = ones, ones if weights is None else weights, words
         own = place.astype(np.int64, copy=False)
-        self._parts.append(_joined([(own, *counts, ends, ends)], self._together))
+        self._parts.append(_joined([(own, *counts, value, value)], self._together))
         self._size += self._parts[-1][0].size
         if self._size > 2 * self._after + MANY_CELLS:
             self._parts = [_joined(self._parts, self._together)]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from assay.core import deck
 from assay.core.bins import STEPS, Places, Rule, bins_by, find_places, pieces
 from assay.core.error_model import RANK, SAID, Model
-from assay.core.profile import HEAVY, ScoreCells
+from assay.core.profile import ScoreCells
 from assay.core.tally import Tally, joined_cells, tally_of
 from assay.core.types import Floats, Ints, Words
 from assay.core.weights import as_impressions
@@ -65,10 +65,6 @@ class Judge:
     says: str | None
     limit: float = 0.0  # without a column of labels, the smallest score for yes
     classes: int = 2
-    # Whether the smallest and the largest score of cells are needed. They reveal labels on the
-    # wrong side, and scores off their scale. With labels by a threshold on probabilities, they
-    # matter only for heavy cells.
-    ends: bool = True
 
     @property
     def columns(self) -> list[str]:
@@ -187,8 +183,7 @@ class FirstPass:
         """Count rows by the places of each classifier; for a single one, only those that count."""
         for rows in pieces(keys.shape[1], PIECE):
             for judge, tally, key in zip(self.judges, tallies, keys, strict=True):
-                value = judge.values(columns, rows) if judge.ends else None
-                some = kept.at(rows)
+                value, some = judge.values(columns, rows), kept.at(rows)
                 more = (some.digest, some.weights) if self._file is None else ()
                 tally.add(key[rows], value, *more)
 
@@ -210,20 +205,9 @@ class FirstPass:
                 file.write(np.ascontiguousarray(array).data)
 
     def cells(self, number: int) -> ScoreCells:
-        """Count the cells of a classifier; bins replace cell ends that were not requested."""
-        judge = self.judges[number]
-        tallies = [each[number] for each in self._tallies]
-        cells = joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
-        if judge.ends:
-            return cells
-        bins = cells.bin.astype(np.float64)
-        return replace(cells, low=bins, high=bins)
-
-    def are_heavy(self, number: int) -> bool:
-        """Whether a better rule for the scores may exist, if cells were counted without ends."""
-        cells = self.cells(number)
-        of_label = np.where(cells.yes, cells.positives, cells.size - cells.positives)
-        return bool((cells.count > HEAVY * of_label).any())
+        """Count the cells of a classifier."""
+        judge, tallies = self.judges[number], [each[number] for each in self._tallies]
+        return joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
 
     def kept(self) -> Iterator[Kept]:
         """Yield what was kept of the rows that count, batch by batch."""

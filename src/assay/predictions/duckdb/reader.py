@@ -252,11 +252,11 @@ class DuckReader:
 
     # Expressions and conditions.
 
-    def telling(self, rules: Sequence[Rule], ends: Sequence[bool]) -> Telling:
+    def telling(self, rules: Sequence[Rule]) -> Telling:
         """Scores and labels of each classifier; shared ones are read once."""
         names: dict[str, str] = {}
         judges = []
-        for own, rule, wants_ends in zip(self._judges.values(), rules, ends, strict=True):
+        for own, rule in zip(self._judges.values(), rules, strict=True):
             role, row = own.roles, own.row
             score = names.setdefault(row.score, f"c{len(names)}") if role.has_score else None
             says = None
@@ -265,7 +265,7 @@ class DuckReader:
                 kind = "TINYINT" if row.classes is None else "INTEGER"
                 says = names.setdefault(f"CAST({expression} AS {kind})", f"c{len(names)}")
             limit = role.limit or 0.0
-            judges.append(Judge(rule, score, says, limit, role.n_classes, ends=wants_ends))
+            judges.append(Judge(rule, score, says, limit, role.n_classes))
         return Telling({name: sql for sql, name in names.items()}, judges)
 
     def first_ids(self, seed: int, limit: int) -> str:

@@ -129,7 +129,7 @@ class DuckScanner(BatchScanner):
         return replace(result, weighed=weighed.cells)
 
     def _counted(self, rule: Rule, seed: int, size: int) -> Survey:
-        self._telling = self._reader.telling([rule], [True])
+        self._telling = self._reader.telling([rule])
         first = self._reader.sparing(lambda: self._passed(seed, size))
         cells = first.cells(0)
         listed = self._listed(first, seed, size, lambda kept: find_cells(cells, kept.keys[0]))
@@ -168,10 +168,7 @@ class DuckScanner(BatchScanner):
 
     def _passed_by(self, rules: Sequence[Rule], seed: int, size: int, file: IO[bytes]) -> FirstPass:
         """Read all rows once, by a rule for the scores of each classifier."""
-        roles = self._layout.judges.values()
-        ends = [role.predicted is not None or role.n_classes > 2 for role in roles]
-        ends = [own or rule == "margin" for own, rule in zip(ends, rules, strict=True)]
-        self._telling = self._reader.telling(rules, ends)
+        self._telling = self._reader.telling(rules)
         file.seek(0)
         file.truncate()
         return self._passed(seed, size, file)
@@ -201,13 +198,11 @@ class DuckScanner(BatchScanner):
         self, place: int, rule: Rule, first: FirstPass
     ) -> tuple[ScoreCells, tuple[Doubt, ...]]:
         """Count the cells of one of several classifiers, and list doubts about it."""
-        name = list(self._layout.judges)[place]
-        cells, ends = first.cells(place), first.judges[place].ends
+        name, cells = list(self._layout.judges)[place], first.cells(place)
         with about(name):
-            if cells.finer_rule is not None if ends else first.are_heavy(place):
-                cells, ends = self._counted_alone(place, rule), True
-            # Labels by a threshold, in many small cells, are as they should be.
-            doubts = self._reader.checked(place, cells) if ends else ()
+            if cells.finer_rule is not None:
+                cells = self._counted_alone(place, rule)
+            doubts = self._reader.checked(place, cells)
         return cells, tuple(doubt.about(name) for doubt in doubts)
 
     def _counted_alone(self, place: int, rule: Rule) -> ScoreCells:
@@ -382,7 +377,7 @@ class DuckScanner(BatchScanner):
 
     def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
         """Id, key and weight of rows; with columns for a model, these and the score."""
-        telling = self._reader.telling([cells.rule], [True])
+        telling = self._reader.telling([cells.rule])
         (judge,) = telling.judges
         kind = pa.uint16() if cells.bin.size < 2**16 else pa.int32()
         for batch in self._reader.keyed(telling.columns, below):
