@@ -15,7 +15,7 @@ from assay.core.bins import Rule, Scale
 from assay.core.cuts import Variable, confidence, rank
 from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
-from assay.core.profile import ScoreCells, profile_of
+from assay.core.profile import ScoreCells
 from assay.core.tally import cells_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.vocabulary import Vocabulary
@@ -337,7 +337,7 @@ def judge(
         cells = cells_of(score, predicted, digest, classes=role.n_classes)
         counted.append(cells)
         if role.has_score:
-            total += rank(score, profile_of(score, cells.rule))
+            total += rank(score, cells.profile(None))
             doubts += [
                 each.about(name)
                 for each in doubts_of(
@@ -358,4 +358,4 @@ def taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]:
 
 def ranks_of(score: Floats, predicted: Bools | Ints, classes: int = 2) -> Floats:
     """Rank of each item by its score, from 0 to 1."""
-    return rank(score, profile_of(score, cells_of(score, predicted, classes=classes).rule))
+    return rank(score, cells_of(score, predicted, classes=classes).profile(None))

@@ -164,7 +164,8 @@ class FirstPass:
         named = {name for judge in self.judges for name in judge.columns}
         columns = columns_of(batch, {DIGEST} | named | ({BITS, GIVEN} & set(self._columns)))
         keys = places_by(self.judges, columns, size)
-        kept, weights_word = Kept(keys, columns[DIGEST], columns.get(BITS)), np.uint64(0)
+        bits = columns[BITS].astype(np.int64) if BITS in columns else None
+        kept, weights_word = Kept(keys, columns[DIGEST], bits), np.uint64(0)
         if GIVEN in columns:
             some = np.flatnonzero(columns[GIVEN])
             weights = as_impressions(columns[GIVEN][some], self._exponent)

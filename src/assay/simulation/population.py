@@ -291,7 +291,7 @@ class Population(LabelledCells):
     def ladder(self, design: Design) -> Frame:
         """Cut all items as a campaign for a threshold does, for any predicted label."""
         score = self._scores_of_one
-        profile = profile_of(score, cells_of(score, np.ones(score.size, dtype=np.bool_)).rule)
+        profile = cells_of(score, np.ones(score.size, dtype=np.bool_)).profile(None)
         cell = np.searchsorted(profile.low, score, side="right") - 1
         positives = np.bincount(cell, self.truth, minlength=profile.low.size)
         truth = Truth(profile, np.asarray(positives, dtype=np.float64))
