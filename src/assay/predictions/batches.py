@@ -9,7 +9,7 @@ cut into batches.
 import os
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -147,6 +147,22 @@ def count_cells(
 
     in_threads(parts, [counter(tally) for tally in tallies])
     return joined_cells(tallies, rule, n_codes, xor=xor)
+
+
+def marked_cells(
+    items: Iterable[Batch], rule: Rule, n_codes: int, words: Callable[[Batch], Words]
+) -> tuple[ScoreCells, int]:
+    """Count all items, without their digests, and take the exclusive or of a word for each."""
+    every = np.uint64(0)
+
+    def marked() -> Iterator[Batch]:
+        nonlocal every
+        for batch in items:
+            every ^= np.bitwise_xor.reduce(words(batch))
+            yield replace(batch, digest=None)
+
+    cells = count_cells(marked(), rule, n_codes, lambda each: each)
+    return cells, int(every)
 
 
 def cells_by_code(

@@ -92,15 +92,11 @@ class DuckInspected:
 
     def counted_values(self, expressions: Mapping[str, str]) -> "pa.Table":
         """Distinct values of expressions, with the number of rows of each."""
-        names, each = (
-            ", ".join(expressions),
-            ", ".join(f"{sql} AS {name}" for name, sql in expressions.items()),
-        )
+        names = ", ".join(expressions)
+        each = ", ".join(f"{sql} AS {name}" for name, sql in expressions.items())
         with reading(self.source):
-            rows = self._relation.connection.sql(f"FROM {self._relation.sql}").project(each)
-            counts: pa.Table = rows.aggregate(
-                f"{names}, count(*) AS number", names
-            ).to_arrow_table()
+            rows = self._rows.project(each).aggregate(f"{names}, count(*) AS number", names)
+            counts: pa.Table = rows.to_arrow_table()
         return counts
 
     @property

@@ -24,8 +24,8 @@ from assay.predictions.batches import (
     BatchScanner,
     Some,
     UnusableError,
-    count_cells,
     find_cells,
+    marked_cells,
     places_of,
     rows_of,
 )
@@ -227,16 +227,9 @@ class DuckScanner(BatchScanner):
 
     def _survey_by_model(self, fingerprint: str) -> Survey:
         """Count all items by a model's log odds and code."""
-        word = np.uint64(0)
-
-        def marked() -> Iterator[Batch]:
-            nonlocal word
-            for batch in self.items("rank", "margin"):
-                word ^= np.bitwise_xor.reduce(odds_words(batch))
-                yield batch
-
-        cells = count_cells(marked(), "margin", self.n_codes, lambda each: each)
-        of_model = by_model(fingerprint, int(word))
+        items = self.items("rank", "margin")
+        cells, word = marked_cells(items, "margin", self.n_codes, odds_words)
+        of_model = by_model(fingerprint, word)
         return Survey(cells, fingerprint=of_model, slices=self._reader.slices, coded=True)
 
     def _listed(

@@ -18,7 +18,7 @@ from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Words
 from assay.core.weights import as_impressions
-from assay.predictions.batches import ALL, Batch, BatchScanner, Some, count_cells
+from assay.predictions.batches import ALL, Batch, BatchScanner, Some, marked_cells
 from assay.predictions.column import Ids
 from assay.predictions.draw import TOP
 from assay.predictions.duckdb.readable import reading
@@ -110,25 +110,13 @@ class DuckPair(PairScanner, BatchScanner):
 
     def joint(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code, and hash the weights by item."""
+        by: tuple[Variable, Scale] = "rank", "margin"
+        if not self._weighted and self.model is None:
+            return self.ask(lambda: self.counted(self.items(*by), "probability", N_CODES)), None
         rule: Rule = "probability" if self.model is None else "margin"
-        words = _weight_words if self._weighted else odds_words
-        is_marked = self._weighted or self.model is not None
-        every = Some() if is_marked else ALL  # of which some are read with their ids
-
-        def summed() -> tuple[ScoreCells, int | None]:
-            word = np.uint64(0)
-
-            def items() -> Iterator[Batch]:
-                nonlocal word
-                for batch in self.items("rank", "margin", every):
-                    if is_marked:
-                        word ^= np.bitwise_xor.reduce(words(batch))
-                    yield replace(batch, digest=None)
-
-            cells = count_cells(items(), rule, N_CODES, lambda each: each)
-            return cells, int(word) if is_marked else None
-
-        return self.ask(summed)
+        words = _weight_words if self._weighted else odds_words  # of items with their ids
+        every = Some()
+        return self.ask(lambda: marked_cells(self.items(*by, every), rule, N_CODES, words))
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of some items: of every column, the scores, and the mean rank."""
