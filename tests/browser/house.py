@@ -18,11 +18,12 @@ from playwright.sync_api import (
     ViewportSize,
     expect,
 )
+from starlette.types import ASGIApp
 
 import assay
 from assay.campaign.campaign import Campaign
 from assay.storage import StoredLabel
-from assay.web import Options
+from assay.web import Options, new_token
 from assay.web import serve as web_app
 from assay.web.middleware import cookie_name
 from tests.torture.processes import Served
@@ -59,13 +60,16 @@ class House:
         listening = socket.create_server(("127.0.0.1", self._port))
         self._port = listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self._port}"
-        app = web_app.make_app(self.campaign(), self.options)
-        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
+        config = uvicorn.Config(self.app(), log_config=None, timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
         while not self._server.started:
             time.sleep(0.005)
+
+    def app(self) -> ASGIApp:
+        """Return what is served."""
+        return web_app.make_app(self.campaign(), self.options)
 
     def close(self) -> None:
         """Stop, and answer nobody any more."""
@@ -87,6 +91,25 @@ class House:
     def said(self) -> list[tuple[str, str]]:
         """Return the items and answers that were recorded, in order."""
         return [(event.item_id, event.answer) for event in self.events()]
+
+
+class Hub(House):
+    """A server of all campaigns of a storage, for whoever started it; at first there are none."""
+
+    def __init__(self, storage: str) -> None:
+        self.storage, self.name, self._port = storage, "", 0
+        self.local = new_token()
+        self.options = Options(every=True, all_campaigns=True, local_token=self.local)
+        self.open()
+
+    def app(self) -> ASGIApp:
+        """Return what is served."""
+        return web_app.make_hub(self.storage, self.options)
+
+    def token(self, who: str, role: str = "owner") -> str:
+        """Return the token of whoever started the server: nobody else has one."""
+        assert (who, role) == ("owner", "owner")
+        return self.local
 
 
 class Visit:

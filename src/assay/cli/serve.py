@@ -55,13 +55,12 @@ def open_(
     """
     with telling_errors(as_json=as_json):
         _refuse_without_packages()
-        from assay.storage import open_store
         from assay.web import serve as server
 
         if storage is not None and "://" not in storage:
             storage = f"sqlite:///{storage}"
         options = Options(every=True, all_campaigns=True, local_token=new_token())
-        hub = server.make_hub(open_store(storage_url(storage)), options)
+        hub = server.make_hub(storage_url(storage), options)
         listening = server.listen("127.0.0.1", port)
         address = server.address_of(listening, "127.0.0.1")
         login = f"{address}/login#{options.local_token}"

@@ -57,10 +57,11 @@ class Person:
 _A_MOMENT = 0.5  # seconds for which a check of a token is valid
 
 
-def needs(role: Role) -> Callable[[Handler], Handler]:
+def needs(role: Role, *, streams: bool = False) -> Callable[[Handler], Handler]:
     """Let only people with this role call a handler; an owner has all rights of a reviewer.
 
-    The handler finds the person in ``request.state.person``.
+    The handler finds the person in ``request.state.person``. With `streams`, it reads a body by
+    itself that is too large for memory.
     """
 
     def guard(handler: Handler) -> Handler:
@@ -70,7 +71,7 @@ def needs(role: Role) -> Callable[[Handler], Handler]:
             person = await _person_asking(request)
             if person.role not in ("owner", role):
                 raise HTTPException(403, f"only the {role} may do this")
-            if request.method not in SAFE_METHODS:
+            if request.method not in SAFE_METHODS and not streams:
                 await request.body()
                 if time.monotonic() - began > _A_MOMENT:  # their token may have been revoked since
                     person = await _person_asking(request)

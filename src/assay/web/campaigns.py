@@ -57,7 +57,7 @@ async def show_campaigns(request: Request) -> Response:
     only = None if options.sees_all else counter.name
     rows, count = await counter.aside(lambda campaign: rows_of(campaign.desk.store, only))
     links = {printable(counter.name): f"{root_of(request)}/owner"}
-    return render(request, "campaigns.html", rows=rows, count=count, links=links)
+    return render(request, "campaigns.html", rows=rows, count=count, links=links, can_create=False)
 
 
 def rows_of(store: Store, only: str | None = None) -> tuple[list[Row], int]:
@@ -82,7 +82,8 @@ def _row(store: Store, name: str) -> Row:
 
 
 def _metric(estimate: Estimate) -> Metric:
-    interval = "[{}, {}]".format(*ends_text(estimate))
+    known = estimate.value is not None
+    interval = "[{}, {}]".format(*ends_text(estimate)) if known else ""
     name = printable(metric_name(estimate.metric))
     return Metric(name, value_text(estimate), interval, state_text(estimate)[0])
 

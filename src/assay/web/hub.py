@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -73,10 +73,12 @@ class EachCampaign:
 
 @needs("owner")
 async def show_all(request: Request) -> Response:
-    """Page of all campaigns, each with a link to its own pages."""
+    """Page of all campaigns, each with a link to its own pages; without any, that of a new one."""
     rows, count = await run_in_threadpool(rows_of, request.app.state.store)
+    if not count:
+        return RedirectResponse("/new", 303)
     links = {row.name: pages_address(row.name) for row in rows}
-    return render(request, "campaigns.html", rows=rows, count=count, links=links)
+    return render(request, "campaigns.html", rows=rows, count=count, links=links, can_create=True)
 
 
 routes = [Route("/", show_all, methods=["GET"])]

@@ -138,7 +138,7 @@ class HostList:
 
 _USUAL = 64 * 1024
 _MOST_HEADERS = 100
-_UNUSUAL = {"/api/import": 10 * 1024 * 1024}
+_UNUSUAL = {"/api/import": 10 * 1024 * 1024, "/api/new/file": 4 * 1024**3}
 
 
 def limit_of(path: str) -> int:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from assay.campaign import Campaign
 from assay.errors import InputError
-from assay.storage import Store
+from assay.storage import open_store
 from assay.web import (
     LOOPBACK_HOSTS,
     Options,
@@ -32,6 +32,7 @@ from assay.web import (
     images,
     invite,
     mistakes,
+    new,
     owner,
     review,
 )
@@ -76,18 +77,19 @@ def make_app(
     return _guarded(_pages(options, routes, counter.close, counter=counter), options, routes)
 
 
-def make_hub(store: Store, options: Options) -> ASGIApp:
-    """ASGI application of all campaigns of a storage."""
+def make_hub(url: str, options: Options) -> ASGIApp:
+    """ASGI application of all campaigns of the storage at a URL, and of new ones."""
+    store = open_store(url)
 
     def pages_of(campaign: Campaign) -> Starlette:
         counter = Counter(campaign)
         return _pages(options, ROUTES, counter.close, counter=counter)
 
     each = hub.EachCampaign(store, pages_of)
-    own: tuple[Route | Mount, ...] = (*hub.routes, *auth.routes, STATIC_FILES)
+    own: tuple[Route | Mount, ...] = (*hub.routes, *new.routes, *auth.routes, STATIC_FILES)
     refuse_unguarded(own)
     routes = (*own, Mount(hub.BELOW, each))
-    app = _pages(options, routes, each.close, counter=None, store=store, each=each)
+    app = _pages(options, routes, each.close, counter=None, store=store, url=url, each=each)
     return _guarded(app, options, (*own, *ROUTES))
 
 

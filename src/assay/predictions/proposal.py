@@ -1,0 +1,176 @@
+"""First look at predictions: their columns with some values, and what each of them probably is."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.errors import printable
+from assay.predictions.duckdb.readable import reading
+from assay.predictions.duckdb.relations import open_relation
+from assay.predictions.faults import nothing_in
+from assay.predictions.scan import as_scan
+
+_ROWS = 2_000  # that are looked at
+_EXAMPLES = 3  # values of each column
+_LONGEST = 80  # characters of an example
+_MOST_CLASSES = 50
+
+# Names of columns by what they hold, without case; the more usual a pattern, the earlier it stands.
+_ID = (r"id", r".*[_ ]?id", r"uuid|guid|key|sha\d*", r"url|link|path|file(name)?")
+_SCORE = (
+    r"score|prob(ability)?|confidence",
+    r".*(score|prob|confidence|logit|margin).*",
+    r"p|p_.+",
+)
+_PREDICTED = (
+    r"predicted|prediction|pred|y_pred|yhat",
+    r"(pred|said|flag|verdict|decision|output|answer_class).*|.*(predicted|prediction|_pred)",
+)
+_TRUTH = (
+    r"(true|gold|correct|human|real)[_ ]?.*|.*[_ ](true|truth|gold)",
+    r"label|truth|target|y|class",
+    r"(label|rater|annotat|judge).*",
+)
+_YES = ("yes", "true", "positive", "pos", "1", "spam", "toxic", "pass", "correct", "match", "fraud")
+
+
+@dataclass(frozen=True)
+class SeenColumn:
+    """Column, as far as the first rows show it."""
+
+    name: str
+    is_number: bool
+    distinct: int  # number of different values
+    examples: tuple[str, ...]
+    longest: int  # characters of the longest value
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Columns of predictions, and a proposal how to use them."""
+
+    source: str
+    columns: tuple[SeenColumn, ...]
+    first: Mapping[str, str]  # the first row, as text
+    id: str | None  # None: the number of the row
+    score: str | None
+    predicted: str | None
+    positive: str | None  # the predicted label that means yes
+    threshold: float | None  # of the score, without predicted labels
+    show: tuple[str, ...]
+    truth: tuple[str, ...]  # columns that may hold the answer: reviewers should not see them
+
+
+def propose(source: object) -> Proposal:
+    """Look at the first rows of predictions, and propose what each column is for.
+
+    >>> found = propose({"mail_id": [1, 2], "p_spam": [0.9, 0.2], "text": ["Buy!", "Hello"]})
+    >>> found.id, found.score, found.predicted, found.threshold, found.show
+    ('mail_id', 'p_spam', None, 0.5, ('text',))
+    """
+    label, rows = _first_rows(source)
+    columns = [_seen(name, values) for name, values in rows.items()]
+    by_name = {each.name: each for each in columns}
+    size = len(next(iter(rows.values())))
+    truth = _named(columns, _TRUTH, lambda each: each.distinct <= _MOST_CLASSES)
+    left = [each for each in columns if each.name not in truth]
+    predicted = _first(_named(left, _PREDICTED, lambda each: each.distinct <= _MOST_CLASSES))
+    left = [each for each in left if each.name != predicted]
+    id = _first(_named(left, _ID, lambda each: each.distinct == size))
+    left = [each for each in left if each.name != id]
+    score = _first(_named(left, _SCORE, lambda each: each.is_number)) or _only_share(left, rows)
+    swaying = _named(left, (*_SCORE, *_PREDICTED), lambda _: True)  # of other classifiers
+    left = [each for each in left if each.name not in swaying]
+    texts = [each.name for each in left if not each.is_number]
+    return Proposal(
+        source=label,
+        columns=tuple(columns),
+        first={name: str(values[0]) for name, values in rows.items()},
+        id=id,
+        score=score,
+        predicted=predicted,
+        positive=_positive(rows[predicted]) if predicted else None,
+        threshold=None if predicted or score is None else _threshold(by_name[score], rows[score]),
+        show=tuple(texts or [each.name for each in left]),
+        truth=tuple(truth),
+    )
+
+
+def _first_rows(source: object) -> tuple[str, dict[str, list[object]]]:
+    """Describe a source, and read the values of its columns in the first rows."""
+    if isinstance(source, Mapping):
+        return "the columns", {str(name): list(values)[:_ROWS] for name, values in source.items()}
+    scan = as_scan(source)
+    relation = open_relation(scan, [], staged=False)
+    with reading(relation.label):
+        table = relation.connection.sql(f"FROM {relation.sql} LIMIT {_ROWS}").to_arrow_table()
+    if not table.num_rows:
+        raise nothing_in(relation.label, scan.where)
+    return relation.label, {
+        name: column.to_pylist()
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+
+
+def _seen(name: str, values: list[object]) -> SeenColumn:
+    texts = [str(value) for value in values if value is not None]
+    different = list(dict.fromkeys(texts))
+    examples = (printable(text[:_LONGEST]) for text in different[:_EXAMPLES])
+    is_number = bool(texts) and all(map(_is_number, different))
+    longest = max(map(len, texts), default=0)
+    return SeenColumn(name, is_number, len(different), tuple(examples), longest)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _named(
+    columns: list[SeenColumn], patterns: tuple[str, ...], fits: Callable[[SeenColumn], bool]
+) -> list[str]:
+    """Names that match a pattern, of columns that fit; those of the earliest pattern first."""
+    return list(
+        dict.fromkeys(
+            each.name
+            for pattern in patterns
+            for each in columns
+            if fits(each) and re.fullmatch(pattern, each.name.strip().lower())
+        )
+    )
+
+
+def _first(names: list[str]) -> str | None:
+    return next(iter(names), None)
+
+
+def _only_share(columns: list[SeenColumn], rows: Mapping[str, list[Any]]) -> str | None:
+    """Name of the only column of fractions between 0 and 1, if there is just one."""
+    shares = [each.name for each in columns if each.is_number and _ends(rows[each.name]) == (0, 1)]
+    return shares[0] if len(shares) == 1 else None
+
+
+def _ends(values: list[Any]) -> tuple[int, int] | None:
+    """(0, 1) for fractions between 0 and 1, (0, 100) for percent; otherwise None."""
+    numbers = [float(value) for value in values if value is not None]
+    if not numbers or min(numbers) < 0 or all(number == int(number) for number in numbers):
+        return None
+    return (0, 1) if max(numbers) <= 1 else (0, 100) if max(numbers) <= 100 else None
+
+
+def _threshold(score: SeenColumn, values: list[Any]) -> float:
+    """Middle of the scale of the score; 0 for a margin."""
+    ends = _ends(values) if score.is_number else None
+    return 0.0 if ends is None else sum(ends) / 2
+
+
+def _positive(values: list[Any]) -> str | None:
+    """Which of two predicted labels probably means yes; None if Assay knows, or nobody can."""
+    words = {str(value) for value in values if value is not None}
+    if len(words) != 2 or all(each.lower() in ("true", "false", "0", "1") for each in words):
+        return None
+    return next((each for yes in _YES for each in sorted(words) if each.lower() == yes), None)

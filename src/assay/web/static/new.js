@@ -1,0 +1,173 @@
+// A new campaign: a file, what its columns are for, what it will take, and go.
+
+import { itemNode } from "./item.js";
+import { element } from "./rich.js";
+
+const PAUSE = 400; // ms after the last change until the server is asked again
+const NONE = "(none)";
+
+const form = document.getElementById("campaign");
+const state = document.getElementById("file-state");
+const trouble = document.getElementById("trouble");
+const forecast = document.getElementById("forecast");
+const columns = document.getElementById("columns");
+const drop = document.getElementById("drop");
+const file = document.getElementById("file");
+const field = (name) => document.getElementById(name);
+
+let found = null; // what the server proposes
+let asked = 0; // forecasts asked for: only the answer to the last one counts
+let timer = 0;
+
+async function ask(path, body, type = "application/json") {
+  const response = await fetch(path, { method: "POST", headers: { "Content-Type": type }, body });
+  const answer = await response.json();
+  if (response.ok) return answer;
+  throw new Error([answer.error, answer.details, answer.hint].filter(Boolean).join("\n"));
+}
+
+function say(place, kind, words) {
+  place.className = kind ? `notice notice-${kind} preserve` : "";
+  place.textContent = words;
+}
+
+// The file --------------------------------------------------------------------------------------
+
+async function open(words, request) {
+  form.hidden = true;
+  say(state, "", words);
+  try {
+    found = await request();
+  } catch (error) {
+    say(state, "bad", error.message);
+    return;
+  }
+  say(state, "", `${found.path}: ${found.columns.length} columns`);
+  fill();
+}
+
+function take(chosen) {
+  if (!chosen) return;
+  const address = `/api/new/file?${new URLSearchParams({ name: chosen.name })}`;
+  open(`Reading ${chosen.name} …`, () => ask(address, chosen, "application/octet-stream"));
+}
+
+file.addEventListener("change", () => take(file.files[0]));
+for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
+  drop.addEventListener(name, (event) => {
+    event.preventDefault();
+    drop.classList.toggle("over", over);
+    if (name === "drop") take(event.dataTransfer.files[0]);
+  });
+}
+document.getElementById("by-path").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const path = field("path").value.trim();
+  open(`Reading ${path} …`, () => ask("/api/new/look", JSON.stringify({ path })));
+});
+
+// The form --------------------------------------------------------------------------------------
+
+function fill() {
+  for (const name of ["id", "score", "predicted"]) {
+    const options = [NONE, ...found.columns.map((column) => column.name)].map((word) => new Option(word));
+    field(name).replaceChildren(...options);
+    field(name).value = found[name] ?? NONE;
+  }
+  field("positive").value = found.positive ?? "";
+  field("threshold").value = found.threshold ?? "";
+  field("name").value = nameOf(found.path);
+  columns.replaceChildren(...found.columns.map(row));
+  form.hidden = false;
+  change();
+  field("question").focus();
+}
+
+const nameOf = (path) => path.split(/[\\/]/).pop().split(".")[0];
+
+function row(column) {
+  const box = element("input");
+  box.type = "checkbox";
+  box.value = column.name;
+  box.checked = found.show.includes(column.name);
+  box.setAttribute("aria-label", `Reviewers see ${column.name}`);
+  const label = element("label", "check", box);
+  if (found.truth.includes(column.name)) label.append(element("span", "muted small", "may hold the answer"));
+  const name = element("th", "", column.name);
+  name.scope = "row";
+  const line = element("tr", "", name, element("td", "example", column.examples.join(" · ")));
+  line.append(element("td", "", label));
+  return line;
+}
+
+const shown = () => [...columns.querySelectorAll("input:checked")].map((box) => box.value);
+
+function wanted() {
+  const given = { path: found.path, show: shown() };
+  for (const name of ["id", "score", "predicted", "metric"]) {
+    const value = field(name).value;
+    if (value !== NONE) given[name] = value;
+  }
+  for (const name of ["question", "name"]) given[name] = field(name).value.trim() || null;
+  if (given.predicted) given.positive = field("positive").value.trim() || null;
+  else given.threshold = number("threshold");
+  given.within = number("within");
+  return given;
+}
+
+// "5%", "0.05" and "0,05" are the same number.
+function number(name) {
+  const text = field(name).value.trim().replace(",", ".");
+  if (text === "") return null;
+  const value = Number(text.replace(/ ?%$/, "")) / (text.endsWith("%") ? 100 : 1);
+  if (Number.isNaN(value)) throw new Error(`${text} is not a number, such as 0.05 or 5%`);
+  return value;
+}
+
+function change() {
+  const predicted = field("predicted").value !== NONE;
+  field("positive-box").hidden = !predicted;
+  field("threshold-box").hidden = predicted;
+  field("show-warning").hidden = shown().length > 0;
+  field("preview-question").textContent = field("question").value || "Is it positive?";
+  const fields = shown().map((name) => ({ name, kind: "text", value: found.first[name] }));
+  field("preview").replaceChildren(itemNode({ fields }));
+  clearTimeout(timer);
+  timer = setTimeout(look, PAUSE);
+}
+
+async function look() {
+  const turn = ++asked;
+  forecast.textContent = "Working out how many labels this takes …";
+  say(trouble, "", "");
+  try {
+    const answer = await ask("/api/new/forecast", JSON.stringify(wanted()));
+    if (turn !== asked) return;
+    field("command").textContent = answer.command;
+    field("python").textContent = answer.python;
+    forecast.textContent = words(answer);
+  } catch (error) {
+    if (turn !== asked) return;
+    forecast.textContent = "";
+    say(trouble, "warn", error.message);
+  }
+}
+
+function words({ items, labels, random }) {
+  const about = (cost) => Math.round(cost.mean).toLocaleString("en");
+  return `About ${about(labels)} labels of ${items.toLocaleString("en")} items; a random sample would need about ${about(random)}.`;
+}
+
+form.addEventListener("input", change);
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = field("start");
+  button.disabled = true;
+  try {
+    const { next } = await ask("/api/new/start", JSON.stringify(wanted()));
+    location.assign(`${next}review`);
+  } catch (error) {
+    say(trouble, "bad", error.message);
+    button.disabled = false;
+  }
+});

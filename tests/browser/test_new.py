@@ -1,0 +1,89 @@
+"""A new campaign in the browser: from a file to the first label."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from assay import load_campaign
+from tests.browser.house import DESKTOP, PHONE, Enter, Hub, press, shown, wait_until_saved
+from tests.browser.test_accessible import SMALL, hard_to_read
+
+ROWS = 3_000
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    hub = Hub(f"sqlite:///{tmp_path / 'assay.db'}")
+    yield hub
+    hub.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Write predictions with the truth beside them."""
+    rows = [
+        f"m{number},{(number * 0.618034) % 1:.4f},text of {number},{number % 2}"
+        for number in range(ROWS)
+    ]
+    path = tmp_path / "mail.csv"
+    path.write_text("\n".join(["mail_id,p_spam,text,label", *rows]))
+    return path
+
+
+def drop(page: Page, file: Path) -> None:
+    page.set_input_files("#file", file)
+    expect(page.locator("#campaign")).to_be_visible()
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_from_a_file_to_the_first_label(
+    hub: Hub, enter: Enter, file: Path, viewport: ViewportSize
+) -> None:
+    page = enter(hub, "owner", role="owner", viewport=viewport).open("/")
+    drop(page, file)
+    assert page.input_value("#id") == "mail_id"
+    assert page.input_value("#score") == "p_spam"
+    assert page.input_value("#threshold") == "0.5"
+    seen = page.locator("#columns input:checked")
+    assert [box.input_value() for box in seen.all()] == ["text"]
+    page.fill("#question", "Is it spam?")
+    expect(page.locator("#preview-question")).to_have_text("Is it spam?")
+    expect(page.locator("#preview")).to_contain_text("text of 0")
+    expect(page.locator("#forecast")).to_contain_text(f"of {ROWS:,} items")
+    expect(page.locator("#command")).to_contain_text("--question 'Is it spam?'")
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert hard_to_read(page) == page.evaluate(SMALL) == []
+    page.click("#start")
+    page.wait_for_url("**/c/mail/review")
+    shown(page)
+    press(page, "y")
+    expect(page.locator("body")).to_contain_text("You 1")
+    wait_until_saved(page)
+    campaign = load_campaign("mail", storage=hub.storage)
+    assert [event.answer for event in campaign.events()] == ["yes"]
+    assert list(campaign.settings.source.seen) == ["text"]
+    page.goto(f"{hub.url}/")
+    page.get_by_role("link", name="mail", exact=True).click()
+    page.wait_for_url("**/c/mail/owner")
+
+
+def test_what_is_wrong_is_said_beside_the_form(hub: Hub, enter: Enter, file: Path) -> None:
+    visit = enter(hub, "owner", role="owner")
+    page = visit.open("/new")
+    page.fill("#path", str(file.with_name("nothing.csv")))
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator("#file-state")).to_contain_text("nothing.csv")
+    expect(page.locator("#campaign")).to_be_hidden()
+    page.fill("#path", str(file))
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator("#forecast")).to_contain_text("About")
+    page.fill("#within", "often")
+    expect(page.locator("#trouble")).to_contain_text("often is not a number")
+    page.fill("#within", "10%")
+    expect(page.locator("#command")).to_contain_text("--within 0.1")
+    page.uncheck("#columns input[value=text]")
+    expect(page.locator("#show-warning")).to_be_visible()
+    visit.trouble.clear()  # the browser reports the answer 422 as an error
+    assert file.read_text().startswith("mail_id")
