@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from assay.campaign.create import create_campaign
 from assay.demo import make_population
 from assay.storage import Label
 from assay.web import Options
-from tests.browser.house import PHONE, House, Visit
+from tests.browser.house import PHONE, House, Hub, Visit
 from tests.browser.test_widget import show
 from tests.web.serving import make_campaign
 
@@ -147,6 +148,26 @@ def widget_picture(chromium: Browser, folder: Path, storage: str) -> None:
     page.screenshot(path=folder / "widget.png", clip={"x": 0, "y": 0, "width": 882, "height": 414})
 
 
+def new_picture(chromium: Browser, folder: Path) -> None:
+    """Take a picture of the page on which a campaign is made."""
+    spam = make_population(seed=7)
+    rows = [
+        f"m{number:05d},{spam.score[number]:.4f},{MESSAGES[number % len(MESSAGES)][0]}"
+        for number in range(30_000)
+    ]
+    folder = folder.absolute()
+    with tempfile.TemporaryDirectory() as name, chdir(name):  # so that paths are short
+        file = Path(name) / "messages.csv"
+        file.write_text("\n".join(["message_id,p_spam,subject", *rows]))
+        hub = Hub(f"sqlite:///{name}/assay.db")
+        page = Visit(chromium, hub, "owner", role="owner").open("/new")
+        page.set_input_files("#file", file)
+        page.fill("#question", "Is this message spam?")
+        page.locator("#forecast", has_text="About").wait_for()
+        page.screenshot(path=folder / "page-new.png", full_page=True)
+        hub.close()
+
+
 def launched(playwright: Playwright) -> Browser:
     """Return the system's browser."""
     return playwright.chromium.launch(
@@ -161,6 +182,7 @@ def main() -> None:
         pictures(browser, Path(sys.argv[1]), f"sqlite:///{folder}/labels.db")
         report_pictures(browser, Path(sys.argv[1]))
         widget_picture(browser, Path(sys.argv[1]), f"sqlite:///{folder}/widget.db")
+        new_picture(browser, Path(sys.argv[1]))
         browser.close()
 
 

@@ -73,7 +73,10 @@ def _answer(client: socket.socket) -> int:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    return _served(words) if words[:1] == ["serve"] else _ran(words)
+    return _served(words) if words[:1] and words[0] in _SERVING else _ran(words)
+
+
+_SERVING = {"serve": ["--port", "0"], "open": ["--no-browser"]}
 
 
 def _ran(words: list[str]) -> int:
@@ -96,7 +99,7 @@ def _served(words: list[str]) -> int:
     server = os.fork()
     if server == 0:
         os.dup2(writing, 1)
-        os._exit(_ran([*words, "--port", "0"]))
+        os._exit(_ran([*words, *_SERVING[words[0]]]))
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as printed:
         for line in printed:

@@ -44,7 +44,7 @@ def test_a_campaign_is_what_its_form_says(hub: TestClient, storage: str, tmp_pat
     proposed = send(hub).json()
     assert (proposed["id"], proposed["score"], proposed["show"]) == ("id", "p", ["text"])
     assert Path(proposed["path"]).read_text() == CSV
-    assert Path(proposed["path"]).parent == tmp_path / "assay.files"
+    assert Path(proposed["path"]).parent == tmp_path / "assay-files"
     form = {**FORM, "path": proposed["path"], "show": ["text"], "question": "Is it?"}
     forecast = hub.post("/api/new/forecast", json=form).json()
     assert forecast["items"] == 400
@@ -82,12 +82,12 @@ def test_a_file_that_cannot_be_used_is_not_kept(
     refused = send(hub, content, name)
     assert refused.status_code == 422
     assert words in refused.text
-    assert not list(tmp_path.glob("assay.files/*"))
+    assert not list(tmp_path.glob("assay-files/*"))
 
 
 def test_a_name_leads_nowhere_else(hub: TestClient, tmp_path: Path) -> None:
     path = Path(send(hub, name="../../mail.csv").json()["path"])
-    assert path == tmp_path / "assay.files" / "mail.csv"
+    assert path == tmp_path / "assay-files" / "mail.csv"
 
 
 @pytest.mark.parametrize(

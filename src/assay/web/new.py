@@ -112,7 +112,7 @@ async def look(request: Request) -> Response:
 
 
 def _proposed(path: str) -> dict[str, Any]:
-    return {"path": path, **asdict(propose(path))}
+    return {"path": path, "short": _short(path), **asdict(propose(path))}
 
 
 @needs("owner")
@@ -162,7 +162,7 @@ def _folder(storage: str) -> Path:
     url = make_url(storage)
     is_file = url.get_backend_name() == "sqlite" and url.database
     beside = Path(url.database if is_file and url.database else "assay.db")
-    folder = beside.absolute().with_suffix(".files")
+    folder = beside.absolute().with_name(f"{beside.stem}-files")
     folder.mkdir(exist_ok=True)
     return folder
 

@@ -42,7 +42,7 @@ async function open(words, request) {
     say(state, "bad", error.message);
     return;
   }
-  say(state, "", `${found.path}: ${found.columns.length} columns`);
+  say(state, "", `${found.short}: ${found.columns.length} columns`);
   fill();
 }
 
