@@ -4,6 +4,7 @@ from assay.report.charts import curve_of as curve_of
 from assay.report.charts import draw_curve as draw_curve
 from assay.report.charts import draw_trend as draw_trend
 from assay.report.charts import figure_of as figure_of
+from assay.report.html import Html as Html
 from assay.report.html import blocks_of as blocks_of
 from assay.report.report import SUFFIXES as SUFFIXES
 from assay.report.report import Report as Report

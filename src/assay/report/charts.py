@@ -4,15 +4,16 @@ The page puts the numbers beside the square, evenly spaced, as separate text, so
 readable on a phone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import ceil, floor, log10
 from operator import attrgetter
 from typing import Self
 
 from assay.report.facts import Facts, Range, StratumFacts
-from assay.results import SIDE, Column, Estimate, Figure, HistoryPoint, Table, stretch, thinned
+from assay.report.html import Html, element
+from assay.report.plot import Plot, text
+from assay.results import SIDE, Column, Estimate, Figure, HistoryPoint, Table, thinned
 
 _POINTS = 200  # at most; screens show no more
 _ROWS = 12  # of the equivalent table
@@ -302,17 +303,9 @@ def figure_of(curve: Curve, estimate: Estimate) -> Figure:
 
 # Picture of a series: a dot and an interval for each period, and the floor.
 
-_WIDTH, _HEIGHT = 760, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 24, 44, 52  # margins
 _MOST_NAMES = 12  # of periods below the picture
-_LINES = 5  # across, at least
-_TEXT = 'stroke="none" fill="currentColor"'
 _COLOURS = {"rose": "#2f9e44"}
 _ALARM = "#e8590c"  # readable on white and on black, like the other
-
-
-Height = Callable[[float], float]
-"""Position of a share, from the top."""
 
 
 @dataclass(frozen=True)
@@ -325,10 +318,32 @@ class Mark:
     high: float
     word: str | None
 
+    def __str__(self) -> str:
+        value = "not known" if self.value is None else f"{self.value:.3f}"
+        word = f", {self.word}" if self.word else ""
+        return f"{self.name}: {value}, from {self.low:.3f} to {self.high:.3f}{word}"
+
+    def drawn(self, plot: Plot, x: float) -> Iterator[Html]:
+        """Yield the interval, a dot and the remark."""
+        colour = _COLOURS.get(self.word, _ALARM) if self.word else "currentColor"
+        yield element(
+            "path",
+            d=f"M{x} {plot.y(self.low)}V{plot.y(self.high)}",
+            stroke=colour,
+            stroke_width="5",
+            stroke_opacity=".45",
+            stroke_linecap="round",
+        )
+        if self.value is not None:
+            dot = {"cx": f"{x}", "cy": f"{plot.y(self.value)}", "r": "5"}
+            yield element("circle", **dot, fill=colour, stroke="none")
+        if self.word:
+            yield text(self.word, x, plot.y(self.high) - 8, anchor="middle", fill=colour)
+
 
 def draw_trend(
     marks: Sequence[Mark], *, title: str, floor: float | None, on_paper: bool = True
-) -> str:
+) -> Html:
     """Series as SVG.
 
     `marks`: the periods, oldest first.
@@ -338,76 +353,16 @@ def draw_trend(
     True
     """
     shares = [end for mark in marks for end in (mark.low, mark.high)]
-    shares += [] if floor is None else [floor]
-    start, span = stretch(min(shares), max(shares))
-
-    def y(share: float) -> float:
-        inside = (min(max(share, start), start + span) - start) / span
-        return round(_HEIGHT - _BOTTOM - inside * (_HEIGHT - _TOP - _BOTTOM), 1)
-
-    step = (_WIDTH - _LEFT - _RIGHT) / len(marks)
-    xs = [round(_LEFT + step * (place + 0.5), 1) for place in range(len(marks))]
-    drawn = [*_grid(start, span, y), *_marks(marks, xs, y), *_names(marks, xs)]
-    if floor is not None:
-        drawn.append(
-            f'<path d="M{_LEFT} {y(floor)}H{_WIDTH - _RIGHT}" stroke-dasharray="6 4"/>'
-            f'<text x="{_WIDTH - _RIGHT}" y="{y(floor) - 5}" text-anchor="end" {_TEXT}>'
-            f"floor {floor:g}</text>"
-        )
-    heading = escape(title)
-    words = escape("; ".join(_description(mark) for mark in marks))
-    ground = f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff" stroke="none"/>'
-    colour = "color:#222;" if on_paper else ""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_WIDTH}" height="{_HEIGHT}" '
-        f'viewBox="0 0 {_WIDTH} {_HEIGHT}" stroke="currentColor" fill="none" '
-        f'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;{colour}">'
-        f"<title>{heading}</title><desc>{words}</desc>{ground if on_paper else ''}"
-        f'<text x="{_LEFT}" y="22" font-weight="bold" {_TEXT}>{heading}</text>'
-        f"{''.join(drawn)}</svg>"
-    )
-
-
-def _grid(start: float, span: float, y: Height) -> list[str]:
-    ticks = [start + span * place / _LINES for place in range(_LINES + 1)]
-    return [
-        f'<path d="M{_LEFT} {y(tick)}H{_WIDTH - _RIGHT}" stroke-opacity=".15"/>'
-        f'<text x="{_LEFT - 8}" y="{y(tick) + 4}" text-anchor="end" {_TEXT}>{tick:.4g}</text>'
-        for tick in ticks
-    ]
-
-
-def _marks(marks: Sequence[Mark], xs: Sequence[float], y: Height) -> list[str]:
-    drawn = []
-    for mark, x in zip(marks, xs, strict=True):
-        colour = _COLOURS.get(mark.word, _ALARM) if mark.word else "currentColor"
-        drawn.append(
-            f'<path d="M{x} {y(mark.low)}V{y(mark.high)}" stroke="{colour}" stroke-width="5" '
-            'stroke-opacity=".45" stroke-linecap="round"/>'
-        )
-        if mark.value is not None:
-            drawn.append(
-                f'<circle cx="{x}" cy="{y(mark.value)}" r="5" fill="{colour}" stroke="none"/>'
-            )
-        if mark.word:
-            drawn.append(
-                f'<text x="{x}" y="{y(mark.high) - 8}" text-anchor="middle" fill="{colour}" '
-                f'stroke="none">{escape(mark.word)}</text>'
-            )
-    return drawn
-
-
-def _names(marks: Sequence[Mark], xs: Sequence[float]) -> list[str]:
+    plot = Plot.of([*shares, *([] if floor is None else [floor])], 320, (56, 736, 44, 268))
+    drawn = [text(title, plot.left, 22, font_weight="bold"), *plot.grid()]
     every = -(-len(marks) // _MOST_NAMES)  # the last one always has its name
-    return [
-        f'<text x="{x}" y="{_HEIGHT - _BOTTOM + 22}" text-anchor="middle" {_TEXT}>'
-        f"{escape(mark.name)}</text>"
-        for place, (mark, x) in enumerate(zip(marks, xs, strict=True))
-        if (len(marks) - 1 - place) % every == 0
-    ]
-
-
-def _description(mark: Mark) -> str:
-    value = "not known" if mark.value is None else f"{mark.value:.3f}"
-    word = f", {mark.word}" if mark.word else ""
-    return f"{mark.name}: {value}, from {mark.low:.3f} to {mark.high:.3f}{word}"
+    for place, mark in enumerate(marks):
+        x = plot.x((place + 0.5) / len(marks))
+        drawn += mark.drawn(plot, x)
+        if (len(marks) - 1 - place) % every == 0:
+            drawn.append(text(mark.name, x, plot.floor + 22, anchor="middle"))
+    if floor is not None:
+        y = plot.y(floor)
+        drawn.append(element("path", d=f"M{plot.left} {y}H{plot.edge}", stroke_dasharray="6 4"))
+        drawn.append(text(f"floor {floor:g}", plot.edge, y - 5, anchor="end"))
+    return plot.svg(drawn, title=title, words="; ".join(map(str, marks)), on_paper=on_paper)

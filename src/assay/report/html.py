@@ -9,13 +9,17 @@ from assay import results
 
 # HTML that is escaped unless it is marked as HTML.
 
-_VOID = ("meta", "link", "br")
+_VOID = ("meta", "link", "br", "input")
 
 
 class Html(str):
     """Text that is HTML, and goes into a page unchanged."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        """Text for a template, which escapes all others (the protocol of markupsafe)."""
+        return str(self)
 
 
 def element(name: str, /, *inner: str, **attributes: str) -> Html:

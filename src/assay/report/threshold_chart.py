@@ -1,10 +1,11 @@
 """Picture of a score's curve: metrics over thresholds, with their bands, as SVG."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
-from assay.report.html import blocks_of
+from assay.report.html import Html, blocks_of, element
+from assay.report.plot import Plot, text
 from assay.results import (
     SIDE,
     CurvePoint,
@@ -17,15 +18,13 @@ from assay.results import (
     stretch,
 )
 
-WIDTH, HEIGHT = 760, 340
-LEFT, RIGHT, TOP, BOTTOM = 52, 20, 40, 58  # margins
 COLOURS = {"precision": "#3b82d6", "recall": "#e8590c", "f1": "#2f9e44", "specificity": "#8a63d2"}
 """Readable on white and on black."""
 
 _MOST = 160  # thresholds that are drawn
 _TICKS = 5
+_DRAWN = ("precision", "recall")
 _SHORT = 5  # letters that fit to the left of the axis
-_TEXT = 'stroke="none" fill="currentColor"'
 
 
 def along(curve: ThresholdCurve, point: CurvePoint) -> float:
@@ -36,73 +35,53 @@ def along(curve: ThresholdCurve, point: CurvePoint) -> float:
 def draw_thresholds(
     curve: ThresholdCurve,
     *,
-    metrics: Sequence[str] = ("precision", "recall"),  # metrics to draw, if the curve has them
     mark: CurvePoint | None = None,  # a threshold to mark
     # Whether it is a picture by itself, on white, or in the colours of the page around it.
     on_paper: bool = True,
-) -> str:
-    """Curve as SVG, without script.
+) -> Html:
+    """Precision and recall as SVG, without script.
 
     Thresholds are spaced by number of items.
     """
-    names = [name for name in metrics if name in curve.metrics]
-    shown = _thinned(curve.points)
-    ends = [
-        end
-        for point in shown
-        for name in names
-        for end in (point.metrics[name].band_low, point.metrics[name].band_high)
-    ]
-    start, span = stretch(min(ends), max(ends))
+    names = [name for name in _DRAWN if name in curve.metrics]
+    shown, plot = _thinned(curve.points), _plot_of(curve)
+    drawn = [*_key(names, plot), *plot.grid()]
+    xs = [plot.x(along(curve, each)) for each in shown]
 
-    def x(point: CurvePoint) -> float:
-        return round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1)
+    def path(name: str, end: str) -> list[str]:
+        ys = (plot.y(getattr(each.metrics[name], end)) for each in shown)
+        return [f"{x},{y}" for x, y in zip(xs, ys, strict=True)]
 
-    def y(share: float) -> float:
-        return round(HEIGHT - BOTTOM - (share - start) / span * (HEIGHT - TOP - BOTTOM), 1)
-
-    def path(name: str, end: str, points: Sequence[CurvePoint]) -> str:
-        return " ".join(f"{x(each)},{y(_end(each.metrics[name], end))}" for each in points)
-
-    drawn = [
-        f'<path d="M{LEFT} {y(tick)}H{WIDTH - RIGHT}" stroke-opacity=".15"/>'
-        f'<text x="{LEFT - 8}" y="{y(tick) + 4}" text-anchor="end" {_TEXT}>{tick:.4g}</text>'
-        for tick in (start + span * place / _TICKS for place in range(_TICKS + 1))
-    ]
     for name in names:
-        colour = COLOURS[name]
-        for low, high, faint in (("band_low", "band_high", 0.16), ("low", "high", 0.28)):
-            outline = f"{path(name, high, shown)} {path(name, low, shown[::-1])}"
-            drawn.append(
-                f'<path d="M{outline}Z" fill="{colour}" fill-opacity="{faint}" stroke="none"/>'
-            )
+        for low, high, faint in (("band_low", "band_high", "0.16"), ("low", "high", "0.28")):
+            ends = (*path(name, high), *path(name, low)[::-1])
+            fill = {"fill": COLOURS[name], "fill_opacity": faint, "stroke": "none"}
+            drawn.append(element("path", d=f"M{' '.join(ends)}Z", **fill))
     for name in names:
-        line = path(name, "value", shown)
-        drawn.append(f'<path d="M{line}" stroke="{COLOURS[name]}" stroke-width="2"/>')
-    drawn += _axis(curve, shown)
+        line = f"M{' '.join(path(name, 'value'))}"
+        drawn.append(element("path", d=line, stroke=COLOURS[name], stroke_width="2"))
+    drawn += _axis(curve, shown, plot)
     if mark is not None:
+        moved = f"translate({plot.x(along(curve, mark))} 0)"
+        line = f"M0 {plot.top}V{plot.floor}"
         drawn.append(
-            f'<path class="mark" d="M0 {TOP}V{HEIGHT - BOTTOM}" stroke-dasharray="5 4" '
-            f'transform="translate({x(mark)} 0)"/>'
+            element("path", class_="mark", d=line, stroke_dasharray="5 4", transform=moved)
         )
-    ground = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff" stroke="none"/>'
-    # A page may forbid inline styles: there it has a class.
-    style = (
-        'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;color:#222"'
-        if on_paper
-        else 'class="curve-picture"'
-    )
-    title, words = escape(curve.headline), escape("; ".join(map(str, curve.chosen(5))))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" stroke="currentColor" fill="none" {style}>'
-        f"<title>{title}</title><desc>{words}</desc>{ground if on_paper else ''}"
-        f"{_key(names)}{''.join(drawn)}</svg>"
-    )
+    words = "; ".join(map(str, curve.chosen(5)))
+    look = "curve-picture"
+    return plot.svg(drawn, title=curve.headline, words=words, on_paper=on_paper, look=look)
 
 
-def _end(value: CurveValue, name: str) -> float:
-    return float(getattr(value, name))
+def _plot_of(curve: ThresholdCurve) -> Plot:
+    """Area that holds the bands of the metrics that are drawn."""
+    values = (
+        point.metrics[name]
+        for point in _thinned(curve.points)
+        for name in _DRAWN
+        if name in curve.metrics
+    )
+    ends = [end for value in values for end in (value.band_low, value.band_high)]
+    return Plot.of(ends, 340, (52, 740, 40, 282))
 
 
 def _thinned(points: Sequence[CurvePoint]) -> list[CurvePoint]:
@@ -110,45 +89,41 @@ def _thinned(points: Sequence[CurvePoint]) -> list[CurvePoint]:
     return [*points[:-1:every], points[-1]]
 
 
-def _key(names: Sequence[str]) -> str:
-    parts, left = [], LEFT
+def _key(names: Sequence[str], plot: Plot) -> Iterator[Html]:
+    """Yield the names of the metrics, each with its colour."""
+    left = plot.left
     for name in names:
         word = metric_name(name)
-        parts.append(
-            f'<path d="M{left} 18h22" stroke="{COLOURS[name]}" stroke-width="3"/>'
-            f'<text x="{left + 28}" y="22" {_TEXT}>{escape(word)}</text>'
-        )
+        yield element("path", d=f"M{left} 18h22", stroke=COLOURS[name], stroke_width="3")
+        yield text(word, left + 28, 22)
         left += 60 + 13 * len(word)  # room for larger letters on a phone
-    return "".join(parts)
 
 
-def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
-    places = [place / (_TICKS - 1) for place in range(_TICKS)]
-    nearest = {}
-    for place in places:
-        at = min(range(len(shown)), key=lambda i: abs(along(curve, shown[i]) - place))
-        nearest[at] = shown[at]
-    marks = list(nearest.values())
-    bottom = HEIGHT - BOTTOM
-    drawn = []
-    for point, text in zip(marks, distinct([each.threshold for each in marks]), strict=True):
-        x = round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1)
+def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint], plot: Plot) -> Iterator[Html]:
+    """Yield marks at some thresholds, with their numbers."""
+    marks = _evenly(curve, shown)
+    for point, number in zip(marks, distinct([each.threshold for each in marks]), strict=True):
+        x = plot.x(along(curve, point))
         # A number at an edge would be cut off with large letters.
         anchor, where = "middle", x
-        if x > WIDTH - 2 * RIGHT:
-            anchor, where = "end", WIDTH - 2.0
-        elif x == LEFT and len(text) > _SHORT:
+        if x > plot.width - 40:
+            anchor, where = "end", plot.width - 2.0
+        elif x == plot.left and len(number) > _SHORT:
             anchor, where = "start", 2.0
-        drawn.append(
-            f'<path d="M{x} {bottom}v5"/><text x="{where}" y="{bottom + 25}" '
-            f'text-anchor="{anchor}" {_TEXT}>{text}</text>'
-        )
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    drawn.append(
-        f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle" {_TEXT}>'
-        "threshold (spaced by number of items)</text>"
-    )
-    return drawn
+        yield element("path", d=f"M{x} {plot.floor}v5")
+        yield text(number, where, plot.floor + 25, anchor=anchor)
+    words = "threshold (spaced by number of items)"
+    yield text(words, (plot.left + plot.edge) / 2, plot.height - 6, anchor="middle")
+
+
+def _evenly(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[CurvePoint]:
+    """Thresholds nearest to even steps, each once."""
+    places = [place / (_TICKS - 1) for place in range(_TICKS)]
+    nearest = [
+        min(range(len(shown)), key=lambda at: abs(along(curve, shown[at]) - place))
+        for place in places
+    ]
+    return [shown[at] for at in dict.fromkeys(nearest)]
 
 
 def curve_figures(curve: ThresholdCurve) -> tuple[Figure, ...]:
@@ -218,57 +193,67 @@ ul { padding-left: 1.2rem; }
 """
 
 
-def curve_part(curve: ThresholdCurve) -> str:
+def curve_part(curve: ThresholdCurve) -> Html:
     """Picture, a slider over the thresholds, and the metrics at one of them.
 
-    Every element but the slider has an end tag, so that a page may take it apart and escape every
-    text again. It has no script: the page that shows it adds ``curve.js``, which finds the numbers
-    in an attribute. Without a script the slider is hidden.
+    It has no script: the page that shows it adds ``curve.js``, which finds the numbers in an
+    attribute. Without a script the slider is hidden.
     """
-    every = -(-len(curve) // _MOST_MOVED)
-    last = len(curve) - 1
-    points = [
-        point
-        for place, point in enumerate(curve)
-        if place % every == 0 or place == last or point is curve.own
-    ]
+    points, plot = _moved_to(curve), _plot_of(curve)
     here = points.index(curve.own) if curve.own is not None else len(points) // 2
-    texts = distinct([point.threshold for point in points])
-    cells_by_point = [
-        [_cells(each) for each in (point.metrics[name] for name in curve.metrics)]
-        for point in points
-    ]
+    texts, now = distinct([point.threshold for point in points]), points[here]
     rows = [
         [
             text,
             f"{point.share:.1%}",
-            round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1),
-            *cells,
+            plot.x(along(curve, point)),
+            *(_cells(point.metrics[name]) for name in curve.metrics),
         ]
-        for point, text, cells in zip(points, texts, cells_by_point, strict=True)
+        for point, text in zip(points, texts, strict=True)
     ]
-    data = escape(json.dumps({"names": list(curve.metrics), "rows": rows}))
-    now = points[here]
-    body = "".join(
-        f'<tr data-metric="{name}" data-word="{escape(metric_name(name))}">'
-        f'<th scope="row">{escape(metric_name(name))}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in cells_by_point[here][place])
-        + "</tr>"
-        for place, name in enumerate(curve.metrics)
+    last = str(len(points) - 1)
+    ends = {"min": "0", "max": last, "value": str(here), "step": "1"}
+    label = element("label", "Move the threshold", for_="threshold")
+    slider = element("input", id="threshold", type="range", **ends)
+    words = f"Threshold {texts[here]}: yes to {now.share:.1%} of the items"
+    return element(
+        "div",
+        element("div", draw_thresholds(curve, mark=now, on_paper=False), class_="curve-scroll"),
+        element("div", label, slider, class_="curve-move", hidden="hidden"),
+        element("p", words, class_="curve-at"),
+        _metrics_at(curve, now),
+        class_="curve",
+        data_curve=json.dumps({"names": list(curve.metrics), "rows": rows}),
     )
-    return (
-        f'<div class="curve" data-curve="{data}">'
-        f'<div class="curve-scroll">{draw_thresholds(curve, mark=now, on_paper=False)}</div>'
-        '<div class="curve-move" hidden="hidden"><label for="threshold">Move the threshold</label>'
-        f'<input id="threshold" type="range" min="0" max="{len(points) - 1}" value="{here}" '
-        'step="1"/></div>'
-        f'<p class="curve-at">Threshold {texts[here]}: yes to {now.share:.1%} of the items</p>'
-        '<div class="curve-scroll" tabindex="0" role="region" aria-label="At this threshold">'
-        '<table><thead><tr><th scope="col">metric</th>'
-        '<th scope="col">estimate</th><th scope="col">interval here</th>'
-        '<th scope="col">band everywhere</th></tr></thead>'
-        f"<tbody>{body}</tbody></table></div></div>"
+
+
+def _moved_to(curve: ThresholdCurve) -> list[CurvePoint]:
+    """Thresholds that the slider moves to."""
+    every, last = -(-len(curve) // _MOST_MOVED), len(curve) - 1
+    return [
+        point
+        for place, point in enumerate(curve)
+        if place % every == 0 or place == last or point is curve.own
+    ]
+
+
+def _metrics_at(curve: ThresholdCurve, point: CurvePoint) -> Html:
+    """Table of the metrics at a threshold, which the slider changes."""
+    headings = ("metric", "estimate", "interval here", "band everywhere")
+    rows = (
+        element(
+            "tr",
+            element("th", metric_name(name), scope="row"),
+            *(element("td", cell) for cell in _cells(point.metrics[name])),
+            data_metric=name,
+            data_word=metric_name(name),
+        )
+        for name in curve.metrics
     )
+    head = element("tr", *(element("th", each, scope="col") for each in headings))
+    table = element("table", element("thead", head), element("tbody", *rows))
+    area = {"tabindex": "0", "role": "region", "aria_label": "At this threshold"}
+    return element("div", table, class_="curve-scroll", **area)
 
 
 def _cells(value: CurveValue) -> list[str]:

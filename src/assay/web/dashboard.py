@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from html.parser import HTMLParser
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Self
 
@@ -12,7 +11,7 @@ from assay.core.answers import Agreement
 from assay.core.types import percent
 from assay.errors import DesignError
 from assay.labelling import history_in, reviewers_in, whose_classes
-from assay.report import blocks_of, curve_of, figure_of
+from assay.report import Html, blocks_of, curve_of, figure_of
 from assay.results import (
     Block,
     Document,
@@ -35,54 +34,6 @@ from assay.results import (
     strata_table,
     value_text,
 )
-
-# Elements of a page written by another module, for a template to write again.
-#
-# Templates escape all their names and texts, like any others.
-
-_EMPTY = "input"  # the only element here without an end tag
-
-
-@dataclass(frozen=True)
-class Node:
-    """Element of a page, which a template writes again with everything in it escaped."""
-
-    tag: str
-    attributes: dict[str, str]
-    parts: list["Node | str"] = field(default_factory=list)
-
-
-class _Reader(HTMLParser):
-    """Parser of the elements of a page's part."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open = [Node("", {})]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin an element."""
-        node = Node(tag, {name: value or "" for name, value in attrs})
-        self.open[-1].parts.append(node)
-        if tag != _EMPTY:
-            self.open.append(node)
-
-    def handle_endtag(self, tag: str) -> None:
-        """End an element."""
-        if tag != _EMPTY:
-            self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        """Take a text."""
-        self.open[-1].parts.append(data)
-
-
-def nodes_of(part: str) -> Node:
-    """Elements of a page's part, under one without a name."""
-    reader = _Reader()
-    reader.feed(part)
-    reader.close()
-    return reader.open[0]
-
 
 # Looks at rounds that wait for answers, whenever somebody has answered; shared by all metrics.
 _LOOKS = 30
@@ -118,10 +69,10 @@ class MetricView:
 
 @dataclass(frozen=True)
 class Part:
-    """Section of the page: a title, and a document as elements."""
+    """Section of the page: a title, and a document as HTML."""
 
     title: str
-    node: Node
+    html: Html
 
 
 @dataclass(frozen=True)
@@ -141,8 +92,9 @@ class Dashboard:
     disputes: int
     begun: int | None  # items that wait for a further reviewer; None if every item wants one
     trouble: str  # reason why reviewers can get no more items, if so
-    figures: Node  # the estimates of several metrics
-    curves: Node  # histories of some intervals
+    figures: Html  # the estimates of several metrics
+    curves: Html  # histories of some intervals
+    drawn: int  # number of these
     parts: Sequence[Part]  # strata, confusion matrices, slices, second opinions
     confidence: float
     reviewers: Sequence[ReviewerRow]
@@ -170,7 +122,7 @@ def heading_of(campaign: Campaign) -> Heading:
 def dashboard_of(campaign: Campaign) -> Dashboard:
     """State of a campaign."""
     settings, estimates = campaign.settings, campaign.estimates()
-    labelling = campaign.desk.labelling
+    labelling, curves = campaign.desk.labelling, [*_curves(campaign, estimates)]
     answers = Counter(campaign.answers().values())
     budget = settings.goal.budget
     stopped = next(iter(estimates.values())).stopped
@@ -188,9 +140,10 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         disputes=len(campaign.disputes()),
         begun=None if settings.reviewing.per_item == 1 else labelling.half_reviewed,
         trouble=printable(labelling.trouble),
-        figures=_nodes(estimates.figures),
-        curves=_nodes(_curves(campaign, estimates)),
-        parts=[Part(each.title, _nodes(each.blocks)) for each in _documents(campaign)],
+        figures=_html(estimates.figures),
+        curves=_html(curves),
+        drawn=len(curves),
+        parts=[Part(each.title, _html(each.blocks)) for each in _documents(campaign)],
         confidence=settings.goal.confidence,
         reviewers=reviewers_in(labelling),
         agreement=campaign.agreement(),
@@ -205,10 +158,10 @@ def _answer(campaign: Campaign) -> list[str]:
     return [f"{campaign.threshold()}."]
 
 
-def _nodes(blocks: Iterable[Block]) -> Node:
-    """Blocks as elements; matrices are for the report, which is wider."""
+def _html(blocks: Iterable[Block]) -> Html:
+    """Blocks as HTML; matrices are for the report, which is wider."""
     read = [each for each in blocks if not (isinstance(each, Table) and each.is_picture)]
-    return nodes_of(blocks_of(read, "dashboard"))
+    return blocks_of(read, "dashboard")
 
 
 def _documents(campaign: Campaign) -> Iterator[Document]:

@@ -25,7 +25,7 @@ from assay.report import SUFFIXES, blocks_of, curve_part
 from assay.results import Dispute, ThresholdCurve, printable
 from assay.web import Options
 from assay.web.auth import Person, needs
-from assay.web.dashboard import Dashboard, dashboard_of, heading_of, nodes_of
+from assay.web.dashboard import Dashboard, dashboard_of, heading_of
 from assay.web.http import comment_in, item_in, read_document, refuse, render, text_in, word_in
 from assay.web.items import item_json
 from assay.web.queue import Counter
@@ -313,8 +313,8 @@ def _page(campaign: Campaign) -> dict[str, Any]:
 def _values(curve: ThresholdCurve) -> dict[str, Any]:
     return {
         "headline": printable(curve.headline),
-        "part": nodes_of(curve_part(curve)),
-        "table": nodes_of(blocks_of(curve.document().blocks, "dashboard")),
+        "part": curve_part(curve),
+        "table": blocks_of(curve.document().blocks, "dashboard"),
     }
 
 
