@@ -12,7 +12,7 @@ all have their answers. The budget is of answers that people give.
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from assay.core.strata import Strata
 from assay.core.stratify import joint_of, parts_of
 from assay.core.types import Floats, Ints
 from assay.core.views import whole_view
-
-if TYPE_CHECKING:
-    from assay.core.thresholds import ThresholdLook, ThresholdRun
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Evaluation:
         self._items = strata.part_size.astype(np.float64)
         self.coding = Coding(strata, goal.targets)
         before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
-        self._does = procedure_of(design, goal, strata, before, seed)
+        self.procedure = procedure_of(design, goal, strata, before, seed)
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
@@ -93,45 +90,29 @@ class Evaluation:
         """Add up counts by part to counts by stratum."""
         return self._parts.by_stratum(counts)
 
-    def fewest(self, rate: Floats, sd: Floats) -> float:
-        """Labels of the best allocation, as in `Procedure.fewest`."""
-        return self._does.fewest(rate, sd)
-
-    def begin(self) -> State:
-        """State before the first round."""
-        return self._does.begin()
-
     @property
     def reads_cards(self) -> bool:
         """Whether every card of a round matters, not only the number of each kind."""
-        return self._design.bets or self._does.reads_cards
+        return self._design.bets or self.procedure.reads_cards
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
         """State after a round, with the bets on its cards settled, if there are any."""
-        does = self._does.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
+        does = self.procedure.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
         return does.fold(Answered(self._at(before), before, after, kinds, first))
 
     def decide(self, state: State) -> Decision:
         """Look at a complete round, and decide whether to stop."""
         now = self._look(state)
-        streak = self._does.streak(state, now)
+        streak = self.procedure.streak(state, now)
         return Decision(streak, Reason(int(now.reason)), self._standings(state))
 
     def plan(self, state: State, asked: int, rng: np.random.Generator) -> Ints:
         """Plan the next round: the number of cards of each stratum."""
         there = self._at(state)
         dealt = None if state.once is None else state.once.dealt
-        does = self._does.with_budget(self._in_draws(state.dealt, dealt, state.elsewhere))
+        does = self.procedure.with_budget(self._in_draws(state.dealt, dealt, state.elsewhere))
         draws = ceil(asked / self._share_of_new(there))
         return does.plan(there, Wanted(draws, rng, lambda: self._look(state)))
-
-    def threshold(self, state: State) -> "tuple[ThresholdRun, ThresholdLook] | None":
-        """Certified and supported thresholds, if the question is for one."""
-        return self._does.threshold(self._at(state))
-
-    def deals_ahead(self, rounds: int) -> bool:
-        """Whether a round may be dealt before the last is answered."""
-        return self._does.deals_ahead(rounds)
 
     def standings(self, state: State) -> tuple[Standing, ...]:
         """Standing of every target, with the intervals that are shown."""
@@ -145,8 +126,8 @@ class Evaluation:
         return self._shown[key]
 
     def _standings(self, state: State) -> tuple[Standing, ...]:
-        looks, seen = self._look(state).looks, self._does.seen(self._at(state))
-        every = zip(self._does.views, looks, seen, self._about, strict=True)
+        looks, seen = self._look(state).looks, self.procedure.seen(self._at(state))
+        every = zip(self.procedure.views, looks, seen, self._about, strict=True)
         return tuple(
             Standing(view.name, self._design, view.goal, metric, mine, now, size, items)
             for view, now, (mine, metric), (size, items) in every
@@ -157,7 +138,7 @@ class Evaluation:
         """The size of each target's population, and its number of items."""
         return [
             (float(view.gather(self.sizes).sum()), int(view.gather(self._items).sum()))
-            for view in self._does.views
+            for view in self.procedure.views
         ]
 
     def _look(self, state: State) -> JointLook:
@@ -171,7 +152,7 @@ class Evaluation:
         return self._looks[key]
 
     def _looked(self, state: State) -> JointLook:
-        return self._does.with_budget(self._budget_now(state)).look(self._at(state))
+        return self.procedure.with_budget(self._budget_now(state)).look(self._at(state))
 
     def _key(self, state: State) -> _Key | None:
         """Everything that a look depends on; None if that is too much to compare."""

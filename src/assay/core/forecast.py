@@ -228,7 +228,7 @@ class Placed:
     """Strata, and the stratum of each judged item."""
 
     # Labels that the strata take, by the rate of the outcome in each and the standard deviation
-    # there (`Evaluation.fewest`)
+    # there (`Procedure.fewest`)
     cost: "Cost"
     sizes: Floats  # (H,)
     stratum: Ints  # (n,)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from assay.core.state import JointLook, Look, State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
-
-if TYPE_CHECKING:
-    from assay.core.thresholds import ThresholdLook, ThresholdRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +141,6 @@ class Procedure(ABC):
         """
         scale = np.abs(self.views[0].metric.gradient(rate * self.sizes)) * self.sizes
         return float(least_variance(scale, sd))
-
-    def threshold(self, _: State, /) -> "tuple[ThresholdRun, ThresholdLook] | None":
-        """Certified and supported thresholds, if the question is for one."""
-        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ and reports the certified threshold, or the one that the labels support best.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
@@ -183,9 +182,9 @@ class ThresholdRun(Procedure):
         now, _ = self._looked(state)
         return JointLook((now,), now.reason)
 
-    def threshold(self, state: State, /) -> tuple[Self, ThresholdLook]:
+    def thresholds(self, state: State) -> ThresholdLook:
         """Certified and supported thresholds."""
-        return self, self._looked(state)[1]
+        return self._looked(state)[1]
 
     def _looked(self, state: State) -> tuple[Look, ThresholdLook]:
         """Look at one evaluation: the first floor's metric, and thresholds."""

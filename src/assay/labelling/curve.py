@@ -317,11 +317,11 @@ _FEW = 30  # labels of either half: with fewer, no note on the order of the scor
 
 def threshold_of(labelling: Labelling) -> ThresholdAnswer | None:
     """Answer about the threshold; None if the campaign is not for one."""
-    outcome, settings = labelling.rounds.threshold, labelling.settings
-    question = settings.goal.question
-    if outcome is None or question is None:
+    run, settings = labelling.evaluation.procedure, labelling.settings
+    question, state = settings.goal.question, labelling.rounds.complete
+    if question is None or not isinstance(run, ThresholdRun):
         return None
-    run, now, state = outcome
+    now = run.thresholds(state)
     stratum = now.supported if now.certified is None else now.certified
     sizes, points = settings.strata.sizes, settings.strata.heaps[0].cuts.points
     names = dict.fromkeys(("precision", "recall", *(metric for metric, _ in question.floors)))

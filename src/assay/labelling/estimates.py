@@ -139,7 +139,12 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
             f"the {goal.sample_size:,} items are a random sample of {goal.sample_of:,}, and the "
             f"interval is for all of these: ±{standing.of_sample:.2g} of it is the sample's own"
         )
-    design = labelling.settings.design
+    return [*notes, *_notes_on_looks(labelling, standing)]
+
+
+def _notes_on_looks(labelling: Labelling, standing: Standing) -> list[str]:
+    """Collect the notes on the looks that the interval is made for."""
+    design, goal, notes = labelling.settings.design, standing.goal, list[str]()
     if ends_with_budget(design, goal) and labelling.rounds.reason is Reason.GO_ON:
         notes.append(holds(design, goal, spent=False))
     if design.recycles:
@@ -147,7 +152,7 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
             "paper 3 gives the sizes of its samples and no interval: this is the normal one "
             "(docs/several.md)"
         )
-    elif moments.defined and not design.may_stop:
+    elif standing.look.moments.defined and not design.may_stop:
         if goal.within is not None:
             notes.append(
                 "the interval assumes a single look; stopping on its width makes it miss more "

@@ -69,6 +69,20 @@ class Judged:
         ruled = self.review.ruled
         return tuple(self.review.counted_labels) if ruled is None else (ruled.reviewer,)
 
+    def mistake(self, classifier: str, kind: str, confidence: float | None) -> Mistake:
+        """Mistake of a classifier in this item."""
+        return Mistake(
+            id=self.id,
+            kind=kind,
+            score=self.predictions[classifier].score,
+            confidence=confidence,
+            stratum=self.stratum,
+            weight=self.weight or 0.0,
+            reviewers=self.reviewers,
+            comment=self.review.comment,
+            shown=self.shown,
+        )
+
 
 def judged_items(labelling: Labelling, predictions: object = None) -> list[Judged]:
     """Items with an answer that counts, in the order in which they came to count."""
@@ -263,17 +277,7 @@ def mistakes_of(
     ]
     sure = _confidence(labelling, name, [item.predictions[name] for item, _ in rows])
     mistakes = [
-        Mistake(
-            id=item.id,
-            kind=kind,
-            score=item.predictions[name].score,
-            confidence=how_sure,
-            stratum=item.stratum,
-            weight=item.weight or 0.0,
-            reviewers=item.reviewers,
-            comment=item.review.comment,
-            shown=item.shown,
-        )
+        item.mistake(name, kind, how_sure)
         for (item, kind), how_sure in zip(rows, sure, strict=True)
         if _is_wanted(kind, item, wanted, settings.classes, name)
     ]

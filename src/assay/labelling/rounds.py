@@ -24,7 +24,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,9 +37,6 @@ from assay.core.types import Ints
 from assay.predictions import RANKED
 from assay.results import HistoryPoint
 from assay.storage import CardRow
-
-if TYPE_CHECKING:
-    from assay.core.thresholds import ThresholdLook, ThresholdRun
 
 _NO_CARDS: Ints = np.empty(0, dtype=np.int64)
 
@@ -111,11 +107,10 @@ class Rounds:
         return self._shown(self.state)
 
     @property
-    def threshold(self) -> "tuple[ThresholdRun, ThresholdLook, State] | None":
-        """Threshold run after the complete rounds, if the campaign is for a threshold."""
+    def complete(self) -> State:
+        """State after the complete rounds."""
         self._look_at_complete_rounds()
-        result = self._evaluation.threshold(self._complete)
-        return None if result is None else (*result, self._complete)
+        return self._complete
 
     @property
     def stopped(self) -> str | None:
@@ -304,7 +299,7 @@ class Rounds:
         self._looked = 0
         coding = self._evaluation.coding
         self._seen, self._seen_first = coding.start(), coding.start()
-        self._complete = self._evaluation.begin()
+        self._complete = self._evaluation.procedure.begin()
         self._reason, self._stood = Reason.GO_ON, None
         self._history: dict[str, list[HistoryPoint]] = {}
 

@@ -63,7 +63,7 @@ def savings_of(labelling: Labelling) -> Savings | None:
 
 def _placed(settings: Settings, stratum: Ints) -> Placed:
     sizes = settings.strata.sizes.astype(np.float64)
-    return Placed(settings.evaluation().fewest, sizes, stratum)
+    return Placed(settings.evaluation().procedure.fewest, sizes, stratum)
 
 
 def _by_own_score(former: Settings, judged: Sequence[Judged]) -> Ints | None:

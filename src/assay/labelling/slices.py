@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.answers import Answer
+from assay.core.goal import Goal
 from assay.core.groups import Within
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
@@ -97,32 +98,13 @@ def slices_of(
     about = target.about(answered.predicted)
     slots, names, others = slots_of(values, about, answered.judged)
     confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
-    estimates, share = _estimate(
-        labelling, target, answered, slots, n_slices=len(names), confidence=confidence
-    )
-    if answered.open.any():
-        raises = target.raises(answered.predicted)
-        (worst, _), (best, _) = (
-            _estimate(
-                labelling,
-                target,
-                SliceAnswers.on(
-                    labelling, items, supposed=supposed, is_positive=target.is_positive
-                ),
-                slots,
-                n_slices=len(names),
-                confidence=confidence,
-            )
-            for supposed in (~raises, raises)
-        )
-        low, high = np.minimum(estimates.low, worst.low), np.maximum(estimates.high, best.high)
-        estimates = replace(estimates, low=low, high=high)
+    estimates, share = _Sliced(labelling, target, items, slots, len(names), confidence).known
     labels, unjudged, waiting = (
         np.bincount(slots[about & which], minlength=len(names)).tolist()
         for which in (answered.judged, ~answered.judged & ~answered.open, answered.open)
     )
     estimated = {(each.name, each.goal.confidence): each for each in labelling.rounds.standings}
-    rows = tuple(
+    rows = [
         _as_estimated(
             estimated.get((f"{target.name}[{column}={name}]", confidence)),
             _row(
@@ -137,13 +119,19 @@ def slices_of(
             ),
         )
         for at, name in enumerate(names)
-    )
+    ]
     notes = _notes(len(rows), target.confidence, others=others, simultaneous=simultaneous)
-    if waits := sum(waiting):
-        notes = (*notes, f"{waits:,} drawn items have no label yet and count as the worst case")
-    if (of := labelling.settings.goal.sample_of) is not None:
-        notes = (*notes, f"about the items that are there, not the {of:,} they were drawn from")
-    return Slices(column, target.name, target.confidence, simultaneous, rows, notes)
+    notes += _notes_on_items(labelling.settings.goal, sum(waiting))
+    return Slices(column, target.name, target.confidence, simultaneous, tuple(rows), tuple(notes))
+
+
+def _notes_on_items(goal: Goal, waiting: int) -> list[str]:
+    notes = []
+    if waiting:
+        notes.append(f"{waiting:,} drawn items have no label yet and count as the worst case")
+    if (of := goal.sample_of) is not None:
+        notes.append(f"about the items that are there, not the {of:,} they were drawn from")
+    return notes
 
 
 def slots_of(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, list[str], int]:
@@ -208,34 +196,58 @@ def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
         )
 
 
-def _estimate(
-    labelling: Labelling,
-    target: CountedTarget,
-    answered: SliceAnswers,
-    slots: Ints,
-    *,
-    n_slices: int,
-    confidence: float,
-) -> tuple[Domain, Floats]:
-    """Estimate in each slice, and the slice's share of the items that the metric is about."""
-    number, share_of_counts = share_of(target.metric)
-    possible = possible_kinds(labelling.settings.strata, target.kinds, number)
+@dataclass(frozen=True, eq=False)
+class _Sliced:
+    """Drawn items in slices."""
 
-    def counted(kind: Ints) -> SliceCounts:
-        return count_slices(
-            labelling,
-            answered,
-            slots,
-            kind,
-            n_slices=n_slices,
-            possible=possible,
-            alike=possible @ (1 << np.arange(number)),
-        )
+    labelling: Labelling
+    target: CountedTarget
+    items: Sequence[str]
+    slots: Ints
+    n_slices: int
+    confidence: float
 
-    counts = counted(target.kinds(answered.predicted, answered.positive))
-    items = counted(np.where(target.about(answered.predicted), 0, -1)).sums[:, 0]
-    share = items / max(items.sum(), 1.0)
-    return as_metric(target.metric, counts.domain(share_of_counts, confidence)), share
+    @property
+    def known(self) -> tuple[Domain, Floats]:
+        """Estimate in each slice, and the slice's share of the items that the metric is about.
+
+        Items that wait for an answer are at their worst.
+        """
+        answered = self._answered()
+        estimates, share = self._estimate(answered)
+        if answered.open.any():
+            raises = self.target.raises(answered.predicted)
+            (worst, _), (best, _) = (
+                self._estimate(self._answered(supposed)) for supposed in (~raises, raises)
+            )
+            low, high = np.minimum(estimates.low, worst.low), np.maximum(estimates.high, best.high)
+            estimates = replace(estimates, low=low, high=high)
+        return estimates, share
+
+    def _answered(self, supposed: Bools | None = None) -> SliceAnswers:
+        positive = self.target.is_positive
+        return SliceAnswers.on(self.labelling, self.items, supposed=supposed, is_positive=positive)
+
+    def _estimate(self, answered: SliceAnswers) -> tuple[Domain, Floats]:
+        target = self.target
+        number, share_of_counts = share_of(target.metric)
+        possible = possible_kinds(self.labelling.settings.strata, target.kinds, number)
+
+        def counted(kind: Ints) -> SliceCounts:
+            return count_slices(
+                self.labelling,
+                answered,
+                self.slots,
+                kind,
+                n_slices=self.n_slices,
+                possible=possible,
+                alike=possible @ (1 << np.arange(number)),
+            )
+
+        counts = counted(target.kinds(answered.predicted, answered.positive))
+        items = counted(np.where(target.about(answered.predicted), 0, -1)).sums[:, 0]
+        share = items / max(items.sum(), 1.0)
+        return as_metric(target.metric, counts.domain(share_of_counts, self.confidence)), share
 
 
 def possible_kinds(strata: Strata, kinds: Callable[[Ints, Bools], Ints], number: int) -> Bools:
@@ -309,7 +321,7 @@ def doubt_of(estimates: Domain, at: int, lowest: float) -> str:
     return why.format(counted=int(estimates.labels[at]), effective=float(estimates.effective[at]))
 
 
-def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -> tuple[str, ...]:
+def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -> list[str]:
     notes = []
     if others:
         notes.append(
@@ -324,4 +336,4 @@ def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -
             f"each interval is at {sure} on its own; simultaneous=True applies the confidence to "
             "all together"
         )
-    return tuple(notes)
+    return notes

@@ -206,7 +206,7 @@ class Labelling:
         for another reviewer or for a ruling: such rounds could keep the campaign going for ever.
         Only complete rounds end it.
         """
-        if not self.evaluation.deals_ahead(state.rounds):
+        if not self.evaluation.procedure.deals_ahead(state.rounds):
             return False
         waiting = [card.item_id for card in self.rounds.outstanding]
         begun = {item_id: self.reviews[item_id] for item_id in waiting if item_id in self.reviews}

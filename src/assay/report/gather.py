@@ -221,14 +221,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
             last_label_at=events[-1].told_at if events else None,
             stopped=metrics[0].estimate.stopped,
         ),
-        population=PopulationFacts(
-            items=settings.items,
-            sampled=int(settings.strata.sizes.sum()),
-            source=settings.source.description,
-            fingerprint=settings.source.fingerprint,
-            id_column=settings.source.columns["id"],
-            weight_column=settings.source.columns.get("sample_weight"),
-        ),
+        population=_population(settings),
         how=how_facts(settings),
         metrics=metrics,
         answers=_answers(labelling),
@@ -250,6 +243,18 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         answer="" if (threshold := threshold_of(labelling)) is None else str(threshold),
         confusion=matrices_of(labelling),
         classes=class_tables_of(labelling),
+    )
+
+
+def _population(settings: Settings) -> PopulationFacts:
+    source = settings.source
+    return PopulationFacts(
+        items=settings.items,
+        sampled=int(settings.strata.sizes.sum()),
+        source=source.description,
+        fingerprint=source.fingerprint,
+        id_column=source.columns["id"],
+        weight_column=source.columns.get("sample_weight"),
     )
 
 

@@ -301,44 +301,33 @@ class Planning(Shown):
     __repr__ = Shown.__str__
 
 
+_MOST = "90% of runs"  # heading of the range
+
+
 def _tables(plan: Planning) -> list[Table]:
-    most = ("90% of runs",)
     return [
         Table(
             "expected labels by design",
-            (*headed("design", "labels", *most, "vs random"), Column("", "remark")),
+            (*headed("design", "labels", _MOST, "vs random"), Column("", "remark")),
             tuple(
                 (row.design, *row.labels.as_labels, _change(row), row.remark)
                 for row in plan.designs
             ),
         ),
-        Table(
-            "expected labels by assumption about the truth",
-            headed("supposed", metric_name(plan.metric), "labels", *most, "at random"),
-            tuple(
-                (
-                    reading.name,
-                    f"{reading.metric.mean:.3f}",
-                    *reading.labels.as_labels,
-                    reading.random.as_labels[0],
-                )
-                for reading in plan.readings
-                if reading.labels is not None and reading.random is not None
-            ),
-        ),
+        _table_of_readings(plan),
         Table(
             "expected labels by half-width",
-            headed("within", "labels", *most),
+            headed("within", "labels", _MOST),
             tuple((f"±{row.within:.3g}", *row.labels.as_labels) for row in plan.withins),
         ),
         Table(
             f"expected half-width from {plan.budget or 0:,} labels",
-            headed("design", "half-width", *most),
+            headed("design", "half-width", _MOST),
             tuple((row.design, *row.half_width.as_width) for row in plan.budgets),
         ),
         Table(
             "cheaper questions",
-            headed("metric", "labels", *most),
+            headed("metric", "labels", _MOST),
             tuple(
                 (f"{row.metric.replace('_', ' ')} within ±{plan.within:g}", *row.labels.as_labels)
                 for row in plan.cheaper
@@ -349,9 +338,26 @@ def _tables(plan: Planning) -> list[Table]:
     ]
 
 
+def _table_of_readings(plan: Planning) -> Table:
+    return Table(
+        "expected labels by assumption about the truth",
+        headed("supposed", metric_name(plan.metric), "labels", _MOST, "at random"),
+        tuple(
+            (
+                reading.name,
+                f"{reading.metric.mean:.3f}",
+                *reading.labels.as_labels,
+                reading.random.as_labels[0],
+            )
+            for reading in plan.readings
+            if reading.labels is not None and reading.random is not None
+        ),
+    )
+
+
 def _table_of_thresholds(plan: Planning, reading: Reading) -> Table:
     rows = [row for row in plan.thresholds if row.supposed == reading.name]
-    numbers = ("labels", "certified", "threshold", "90% of runs", str(plan.wanted))
+    numbers = ("labels", "certified", "threshold", _MOST, str(plan.wanted))
     return Table(
         f"if {reading.name}: expected result" if len(plan.readings) > 1 else "expected result",
         headed("budget", *numbers, "of the best"),
