@@ -32,7 +32,7 @@ from assay.audit.members import (
     manifest_of,
     versions,
 )
-from assay.audit.recount import check_answers, check_estimates, check_values
+from assay.audit.recount import check_all
 from assay.audit.snapshot import KEY, Snapshot, check_draws, take
 from assay.core.strata import Strata
 from assay.core.types import read_json
@@ -126,10 +126,6 @@ def _listed(packages: object) -> str:
     return ", ".join(f"{name} {version}" for name, version in each)
 
 
-_CHECKS_OF_ROWS = (
-    *(check_strata, check_cards, check_order, check_rounds, check_events, check_chain),
-)
-_CHECKS_OF_ESTIMATES = (check_answers, check_values, check_estimates)
 # Errors that forged files may cause, beside our own.
 _MADE_UP = (
     *(AssayError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
@@ -191,13 +187,9 @@ def _checks(sealed: Sealed, commitment: str | None) -> Iterator[Checked]:
     store, books = contained(sealed.members)
     settings, campaigns = books.settings, campaigns_in(sealed.members)
     yield check_commitment(settings, commitment, campaigns)
-    row_checks = [_check_drawn(books), *(check(books) for check in _CHECKS_OF_ROWS)]
-    yield from row_checks
-    if any(each.findings for each in row_checks):  # it may well be impossible to load
+    labelling = yield from check_all(books, store, KEY, _CHECKS_OF_ROWS)
+    if labelling is None:
         return
-    labelling = Labelling(store, KEY, settings, None)
-    labelling.catch_up()
-    yield from (check(books, labelling) for check in _CHECKS_OF_ESTIMATES)
     with labelling.read() as session:
         snapshot = take(session, KEY, settings, names=True, shown=True, comments=True)
     snapshot = replace(
@@ -221,6 +213,12 @@ def _check_drawn(books: Books) -> Checked:
         if card["position"] >= most
     )
     return checked("cards are those that were dealt", len(books.cards), findings)
+
+
+_CHECKS_OF_ROWS = (
+    *(_check_drawn, check_strata, check_cards, check_order, check_rounds, check_events),
+    check_chain,
+)
 
 
 def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> Checked:

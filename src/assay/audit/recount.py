@@ -1,7 +1,7 @@
 """Labels counted again from the stored rows, and compared with the campaign's results."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,9 +14,27 @@ from assay.core.weights import seed_of_arrival
 from assay.labelling import Labelling, Settings, estimates_of, strata_in
 from assay.predictions import RANKED
 from assay.results import Estimate
-from assay.storage import CardRow
+from assay.storage import CardRow, Store
 
 _NEAR = 1e-12  # sums in another order differ in their last digits
+
+
+def check_all(
+    books: Books, store: Store, key: int, checks: Iterable[Callable[[Books], Checked]]
+) -> Generator[Checked, None, Labelling | None]:
+    """Yield the checks of the rows and, if they find nothing, of the estimates.
+
+    `store`, `key`: where the campaign is, and its number there. Returns the labelling, or None.
+    """
+    of_rows = [check(books) for check in checks]
+    yield from of_rows
+    if any(each.findings for each in of_rows):  # it may well be impossible to load
+        return None
+    labelling = Labelling(store, key, books.settings, None)
+    labelling.catch_up()
+    for check in (check_answers, check_values, check_estimates):
+        yield check(books, labelling)
+    return labelling
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ from assay.audit.log_checks import (
     check_events,
     check_numbers,
 )
-from assay.audit.recount import check_answers, check_estimates, check_values
+from assay.audit.recount import check_all
 from assay.audit.snapshot import laid_out, take, until
 from assay.core.types import read_json
 from assay.errors import InputError
 from assay.exchange import Content
-from assay.labelling import Labelling, Settings, find_campaign, is_whole
+from assay.labelling import Settings, find_campaign, is_whole
 from assay.report import report_of
 from assay.storage import Session, Store, open_storage, reading_stored
 
@@ -108,7 +108,6 @@ _CHECKS_OF_ROWS = (
     check_copies,
     check_claims,
 )
-_CHECKS_OF_ESTIMATES = (check_answers, check_values, check_estimates)
 
 
 def verify_campaign(
@@ -161,14 +160,9 @@ def _checks(session: Session, name: str, report: str | PathLike[str] | None) -> 
     key, settings = find_campaign(session, name)
     books = read_books(session, key, settings)
     more = (check_epochs,) if settings.epochs else ()
-    row_checks = [check(books) for check in (*_CHECKS_OF_ROWS, *more)]
-    yield from row_checks
-    if any(each.findings for each in row_checks):  # it may well be impossible to load
-        return
-    labelling = Labelling(_Moment(session), key, settings, None)
-    labelling.catch_up()
-    yield from (check(books, labelling) for check in _CHECKS_OF_ESTIMATES)
-    if report is not None:
+    checks = (*_CHECKS_OF_ROWS, *more)
+    labelling = yield from check_all(books, _Moment(session), key, checks)
+    if labelling is not None and report is not None:
         yield check_report(session, key, settings, report)
 
 
