@@ -25,8 +25,9 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
-from assay.cli.commands import COMMANDS, Commands, showing_work
+from assay.cli.commands import COMMANDS, Commands
 from assay.cli.output import console, working
+from assay.cli.working_line import showing_work
 
 FACES = (
     "assay",

@@ -7,6 +7,7 @@ from assay.campaign.compare import compare_campaign as compare_campaign
 from assay.campaign.create import create_campaign as create_campaign
 from assay.campaign.desk import Desk as Desk
 from assay.campaign.exchange import MISTAKE_FORMATS as MISTAKE_FORMATS
+from assay.campaign.exchange import Reading as Reading
 from assay.campaign.exchange import Written as Written
 from assay.campaign.exchange import config_suffix as config_suffix
 from assay.campaign.exchange import import_labels as import_labels

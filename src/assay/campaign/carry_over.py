@@ -16,7 +16,13 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.recut import doubtful_since, put_in_place, warn_of_new_classes, withdrawals
+from assay.campaign.stored import (
+    doubtful_since,
+    put_in_place,
+    stored,
+    warn_of_new_classes,
+    withdrawals,
+)
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     FROM_BEFORE,
@@ -100,18 +106,11 @@ def start_beside(
         settled = _settled([*events, *again], settings)
         free = _judged_on_top(cards, settled, settings.strata.n_strata)
         settings = sealed(_with_budget_beyond(settings, sum(free)), cards)
-        new = session.create(settings.name, settings.to_dict())
-        session.add_strata(new, settings.strata.sizes.tolist())
-        session.add_cards(new, cards)
+        new = stored(session, settings, cards, free)
         if sources:
             keys = [session.find(name)[0] for name in sources]
             session.copy_labels(keys, new, keys=False)
             session.add_labels(new, again)
-        if any(free):
-            session.add_round(new, 0, free)
-            # No look counts before the second round is complete, but these labels may be all that
-            # the goal takes: an empty round lets the campaign look at them.
-            session.add_round(new, 1, [0] * len(free))
         then = [find_campaign(session, name)[1].classes for name in sources]
     confirm_source(store, settings)
     _warn_of_labels_before(events)

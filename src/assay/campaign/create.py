@@ -6,17 +6,14 @@ from numbers import Integral
 from typing import Any
 from warnings import warn
 
-import numpy as np
-
 from assay.campaign.campaign import Campaign
 from assay.campaign.manage import refuse_bad_name
-from assay.campaign.prior_labels import PriorLabels
 from assay.campaign.recut import columns_for_model, lessons_from
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up_of_any
+from assay.campaign.stored import stored
 from assay.core import deck
 from assay.core.design import Design
 from assay.core.goal import Asked
-from assay.core.strata import Strata
 from assay.errors import AssayWarning, DesignError
 from assay.labelling import (
     FROM_BEFORE,
@@ -46,7 +43,7 @@ from assay.predictions import (
     refuse_bad_show,
     shown_with,
 )
-from assay.storage import CardRow, Label, Session, Store, open_store
+from assay.storage import CardRow, Label, Store, open_store
 
 
 def create_campaign(
@@ -324,45 +321,22 @@ def parts_of(predictions: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...
 
 def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
     """Store a new campaign with the first cards of every deck."""
-    prior_labels, strata, predictions = setup.prior_labels, setup.strata, setup.predictions
-    on_top: list[CardRow] = []
-    if prior_labels is not None:
-        on_top = _on_top(prior_labels, strata)
+    prior, predictions, on_top = setup.prior_labels, setup.predictions, list[CardRow]()
+    counts = [0] * setup.strata.n_strata
+    if prior is not None:
+        for card, stratum in zip(prior.cards, prior.strata(setup.strata).tolist(), strict=True):
+            on_top.append(card_row(card, stratum, counts[stratum]))
+            counts[stratum] += 1
     # Not in the transaction: others may write while the predictions are read.
-    below = more_cards(settings, predictions, depth(settings), on_top)
-    settings = sealed(settings, [*on_top, *below])
+    cards = [*on_top, *more_cards(settings, predictions, depth(settings), on_top)]
+    settings = sealed(settings, cards)
     with store.write() as session:
-        key = session.create(settings.name, settings.to_dict())
-        session.add_strata(key, strata.sizes.tolist())
-        session.add_cards(key, [*on_top, *below])
-        if prior_labels is not None:
-            _go_on_from(session, key, prior_labels, on_top, strata.n_strata)
+        key = stored(session, settings, cards, counts)
+        # Rulings, because nobody is to be asked again, however many reviewers items are for.
+        labels = [
+            Label(row.item_id, answer.value, FROM_BEFORE, ruling=True)
+            for row, answer in zip(on_top, () if prior is None else prior.answers, strict=True)
+        ]
+        session.add_labels(key, labels)
     confirm_source(store, settings)
     return Campaign(store, key, settings, predictions)
-
-
-def _on_top(prior_labels: PriorLabels, strata: Strata) -> list[CardRow]:
-    """Cards of prior labels, which lie on top of the decks."""
-    counts = [0] * strata.n_strata
-    rows = []
-    for card, stratum in zip(prior_labels.cards, prior_labels.strata(strata).tolist(), strict=True):
-        rows.append(card_row(card, stratum, counts[stratum]))
-        counts[stratum] += 1
-    return rows
-
-
-def _go_on_from(
-    session: Session, key: int, prior_labels: PriorLabels, rows: Sequence[CardRow], n_strata: int
-) -> None:
-    """Store the prior labels as the first round."""
-    counts = np.bincount([row.stratum for row in rows], minlength=n_strata).tolist()
-    session.add_round(key, 0, counts)
-    # No look counts before the second round is complete (Figure 1 of paper 1), but these labels may
-    # be all that the goal takes: an empty round lets the campaign look at them.
-    session.add_round(key, 1, [0] * n_strata)
-    # Rulings, because nobody is to be asked again, however many reviewers items are for.
-    labels = [
-        Label(row.item_id, answer.value, FROM_BEFORE, ruling=True)
-        for row, answer in zip(rows, prior_labels.answers, strict=True)
-    ]
-    session.add_labels(key, labels)

@@ -146,7 +146,8 @@ class Desk:
 
         Returns whether the strata changed: they stay if the columns tell no more than the score.
         """
-        from assay.campaign.recut import OutrunError, recut
+        from assay.campaign.recut import recut
+        from assay.campaign.stored import OutrunError
 
         self.current()
         if self.settings.design.bets and self.labelling.rounds.outstanding:

@@ -3,9 +3,10 @@
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Annotated, Any
 
 import narwhals as nw
 import pyarrow.parquet as pq
@@ -40,6 +41,7 @@ from assay.labelling import (
     now_words,
     without_collection,
 )
+from assay.options import CliOption
 from assay.results import Mistakes, free_names
 from assay.storage import LABEL_FIELDS, StoredLabel
 
@@ -73,29 +75,57 @@ class Imported:
     format: str = "csv"
 
 
+_reading = partial(CliOption, panel="Label file")
+_FORMATS = f"{', '.join(FORMATS)}. Default: inferred from the file."
+_IDS = "Column with the item ids. Default: named as in the predictions, or 'id'."
+_ANSWERS = "Column with the labels: yes, no or a class; cannot judge, broken."
+_REVIEWERS = "Column with the reviewers' names. Default: 'reviewer', if there is one."
+_COMMENTS = "Column with comments. Default: 'comment', unless reviewers see a column of that name."
+_RENAME = "Map a user of the tool to a reviewer: label-studio:5=ann; repeatable."
+_MAP = "Meaning of a word: spam=yes; repeatable. Or a CSV file with columns word,answer."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file of labels is read; the columns are those of tables, and of jsonl."""
+
+    format: Annotated[str | None, _reading(_FORMATS, "FORMAT")] = None
+    id_column: Annotated[str | None, _reading(_IDS, "COL")] = None
+    label_column: Annotated[str, _reading(_ANSWERS, "COL")] = "label"
+    reviewer_column: Annotated[str | None, _reading(_REVIEWERS, "COL")] = None
+    comment_column: Annotated[str | None, _reading(_COMMENTS, "COL")] = None
+    reviewer: Annotated[str, _reading("Reviewer of labels without a name.", "WHO")] = ""
+    rename: Annotated[Mapping[str, str] | None, _reading(_RENAME, "TOOL=NAME", list[str])] = None
+    # Meaning of the file's words: ``{"spam": "yes", "ham": "no"}``, or the class of each; or a file
+    # with them, as `read_map` reads it.
+    map: Annotated[
+        Mapping[str, object] | str | PathLike[str] | None, _reading(_MAP, "WORD=ANSWER", list[str])
+    ] = None
+    encoding: Annotated[
+        str | None, _reading("Encoding of the file, such as latin-1. Default: UTF-8.", "NAME")
+    ] = None
+    limits: Limits = field(default_factory=Limits)  # of the content
+
+    def columns(self, campaign: Campaign, format: Format) -> Columns:
+        """Columns to read of a file with labels of a campaign."""
+        own = campaign.settings.source.columns["id"]
+        ids = (self.id_column,) if self.id_column is not None else (own or "id", "id")
+        named = {"reviewer": self.reviewer_column, "comment": self.comment_column}
+        return Columns(
+            tuple(dict.fromkeys(ids)),
+            self.label_column,
+            further=_further(campaign, format),
+            named={name: column for name, column in named.items() if column is not None},
+        )
+
+
 def read_labels(
     # A file, the bytes of one, or a table of pandas, polars or pyarrow. Rows without a label are
     # left out, other columns ignored.
     source: Any,
     *,
     campaign: Campaign,  # campaign of the labelled items
-    format: str | None = None,  # one of `FORMATS`; default: from the file's name and content
-    # id_column, label_column, reviewer_column, comment_column: columns of tables, and of jsonl,
-    # with ids (default: the name of the predictions' ids, or else `id`), answers, reviewers
-    # (`reviewer`) and comments (`comment`, unless the items show a column of this name)
-    id_column: str | None = None,
-    label_column: str = "label",
-    reviewer_column: str | None = None,
-    comment_column: str | None = None,
-    reviewer: str = "",  # reviewer of answers without one in the file
-    # Names of reviewers by their names in the file, such as `label-studio:5`.
-    rename: Mapping[str, str] | None = None,
-    # Meaning of the file's words: ``{"spam": "yes", "ham": "no"}``, or the class of each; or a file
-    # with them, as `read_map` reads it.
-    map: Mapping[str, object] | str | PathLike[str] | None = None,
-    # Encoding of the file, such as latin-1; default: UTF-8.
-    encoding: str | None = None,
-    limits: Limits | None = None,  # limits of the content
+    **options: Any,  # of `Reading`
 ) -> Labels:
     """Read and check a file of labels as `import_labels` does, without recording anything.
 
@@ -105,26 +135,19 @@ def read_labels(
     >>> labels.format, labels.rows[0].reviewer
     ('jsonl', 'ann')
     """
-    content = _content(source, encoding)
-    if format is None:
-        file_format = format_of(content) if isinstance(source, _FILES) else FORMATS["jsonl"]
+    reading = Reading(**options)
+    content, map = _content(source, reading.encoding), reading.map
+    if reading.format is not None:
+        file_format = find_format(reading.format)
     else:
-        file_format = find_format(format)
-    limits = limits or Limits()
-    own = campaign.settings.source.columns["id"]
-    named = {"reviewer": reviewer_column, "comment": comment_column}
-    columns = Columns(
-        (id_column,) if id_column is not None else tuple(dict.fromkeys([own or "id", "id"])),
-        label_column,
-        further=_further(campaign, file_format),
-        named={name: column for name, column in named.items() if column is not None},
-    )
-    people = People(reviewer, rename or {})
+        file_format = format_of(content) if isinstance(source, _FILES) else FORMATS["jsonl"]
+    people = People(reading.reviewer, reading.rename or {})
+    rows = file_format.read(content, reading.columns(campaign, file_format), reading.limits)
     checked = check_rows(
-        people.name(file_format.read(content, columns, limits)),
+        people.name(rows),
         name=content.name,
         id_kind=campaign.settings.id_kind,
-        limits=limits,
+        limits=reading.limits,
         map=read_map(map) if isinstance(map, str | PathLike) else map,
         classes=campaign.settings.classes,
     )
@@ -165,7 +188,7 @@ def import_labels(
     source: Any,
     *,
     revise: bool = False,  # let answers replace earlier ones of the same reviewer
-    **reading: Any,  # reading options: as in `read_labels`
+    **reading: Any,  # options of `Reading`
 ) -> Imported:
     r"""Record the labels of a file: all of them or, with an error, none.
 

@@ -266,19 +266,12 @@ def rebase_campaign(
     renewed = read_again(scans, old)
     refuse_other_ids(renewed, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
-        warn(
-            "the items have no ids but the numbers of their rows: where rows have moved, the "
-            "labels are now other items'",
-            AssayWarning,
-            stacklevel=2,
-        )
+        words = "the items have no ids but the numbers of their rows: where rows have moved, the "
+        warn(f"{words}labels are now other items'", AssayWarning, stacklevel=2)
     if len(scans) < len(old.source.parts) and renewed.size < old.source.rows:
-        warn(
-            f"campaign {name!r} was made from {len(old.source.parts)} places, of which "
-            f"{len(scans)} is given: {renewed.size:,} items instead of {old.source.rows:,}",
-            AssayWarning,
-            stacklevel=2,
-        )
+        given = f"made from {len(old.source.parts)} places, of which {len(scans)} is given"
+        items = f"{renewed.size:,} items instead of {old.source.rows:,}"
+        warn(f"campaign {name!r} was {given}: {items}", AssayWarning, stacklevel=2)
     again = replace(_begin_again(renewed, old), seed=old.seed)
     if again.columns.get("model") is not None and old.source.lessons is not None:
         again = replace(again, lessons=old.source.lessons)

@@ -13,35 +13,27 @@ are known: they lie on top of the new decks, and nobody bets on them again. The 
 order, and bettors keep their wealth (`assay.labelling.settings`).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 import numpy as np
 
 from assay.campaign.setup import strata_of
-from assay.campaign.staged_import import Import
+from assay.campaign.stored import Known, put_in_place
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.core.error_model import SAID, Model
 from assay.core.learning import Training
-from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
-from assay.errors import AssayWarning, PredictionsError
+from assay.errors import PredictionsError
 from assay.labelling import (
-    WITHDRAWN,
-    Before,
     Dealt,
     Epoch,
     Labelling,
     Lessons,
-    ReplacedError,
-    Review,
     Settings,
-    ShortReserveError,
-    answered,
     card_row,
     check_same,
     confirm_source,
@@ -50,10 +42,9 @@ from assay.labelling import (
     more_cards,
     read_again,
     scans_of,
-    sealed,
 )
 from assay.predictions import fold_of
-from assay.storage import CardRow, Label, Store, StoredLabel
+from assay.storage import CardRow, Store
 
 if TYPE_CHECKING:
     from assay.predictions import Predictions
@@ -166,7 +157,7 @@ def _fitted(labelling: Labelling, predictions: "Predictions", labels: int) -> Mo
     ids, training = _training(labelling, predictions, labels)
     cards = [labelling.rounds.card(str(id)) for id in ids]
     stratum = np.array([-1 if card is None else card.stratum for card in cards])
-    cost = None if settings.goal.single else labelling.evaluation.fewest
+    cost = None if settings.goal.single else labelling.evaluation.procedure.fewest
     model = training.learn(stratum, settings.strata.sizes, cost)
     return None if model is None else replace(model, labels=labels)
 
@@ -286,130 +277,3 @@ def _learned(labelling: Labelling) -> Model | None:
             _, training = _training(labelling, predictions, labelling.answered)
             model = training.fit()
     return model if model is not None and set(model.columns) & set(source.aux) else None
-
-
-class OutrunError(Exception):
-    """Something was stored meanwhile that a campaign's replacement does not include."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """Judged items, as the first round of a campaign that keeps its bets."""
-
-    counts: Sequence[int]  # cards on top of each deck
-    # last_label, rounds: state of the former campaign when that was worked out; it must not have
-    # grown.
-    last_label: int
-    rounds: int
-
-
-def put_in_place(
-    store: Store,
-    former: int,  # the other's number in the store; it is kept under another name
-    # settings, cards: settings of the new campaign, and its reserve.
-    settings: Settings,
-    cards: Sequence[CardRow],
-    *,
-    gone: int,  # number of judged items that the metric is no longer about
-    known: Known | None = None,  # dealt at once, if earlier rounds are not dealt again
-) -> tuple[int, Settings, list[StoredLabel], list[int]]:
-    """Replace a campaign by another in one transaction.
-
-    Returns the new number and settings, the carried labels, and the sizes of the earlier rounds to
-    be dealt again.
-    """
-    name = settings.name
-    with store.write() as session:
-        if session.name_of(former) != name:
-            raise ReplacedError(
-                f"another process has rebased or extended campaign {name!r} meanwhile",
-                hint="check `assay status`, and try again if needed",
-            )
-        rest = Import(former)
-        while rest.append(session):  # labels that a file has, and its log not yet
-            pass
-        news = session.news(former)
-        if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):
-            raise OutrunError
-        events = session.labels(former)
-        _, then = find_campaign(session, name)
-        again = withdrawals(events, doubtful_since([events], [then.classes], settings.classes))
-        judged = answered(events)
-        before = Before(session.retire(name), len(judged), gone)
-        settings = sealed(replace(settings, before=before), cards)
-        key = session.create(name, settings.to_dict())
-        session.add_strata(key, settings.strata.sizes.tolist())
-        session.add_cards(key, cards)
-        session.copy_labels([former], key)
-        session.add_labels(key, again)
-        session.copy_claims(former, key)
-        if known is not None:
-            session.add_round(key, 0, known.counts)
-            return key, settings, events, []
-        sizes = [sum(counts) for counts in session.rounds(former, 0) if any(counts)]
-        # In the same transaction: a process killed after it has left nothing undone, and nobody
-        # sees the new campaign without its labels. It uses only the reserve.
-        with suppress(ShortReserveError):
-            Labelling(store, key, settings, None).recall(session, sizes)
-    return key, settings, events, sizes
-
-
-# Labels from before a class existed: which of them are still valid.
-#
-# A named class was chosen from fewer, and the label stands. "None of these" may have meant a class
-# that exists now. Such labels are withdrawn if a campaign goes on with more classes: the log keeps
-# both, and the items are asked about again.
-
-WHY = "there are more classes now"
-"""Comment of a label that was withdrawn because of new classes."""
-
-_FEW = 8  # names that are listed
-
-
-def withdrawals(events: Iterable[StoredLabel], doubtful: Collection[int]) -> list[Label]:
-    """Labels that withdraw the doubtful answers "none of these"."""
-    if not doubtful:
-        return []
-    reviews: dict[str, Review] = {}
-    for event in events:
-        reviews.setdefault(event.item_id, Review(wanted=1)).take(event)
-    standing = (
-        label
-        for review in reviews.values()
-        for label in (*review.labels.values(), *([review.ruled] if review.ruled else ()))
-    )
-    return [
-        Label(label.item_id, WITHDRAWN, label.reviewer, ruling=label.ruling, comment=WHY)
-        for label in standing
-        if isinstance(label, StoredLabel) and label.id in doubtful and label.answer == NONE_OF_THESE
-    ]
-
-
-def doubtful_since(
-    logs: Sequence[Sequence[StoredLabel]], then: Sequence[Vocabulary], now: Vocabulary
-) -> set[int]:
-    """Numbers of labels from campaigns that lacked some of the current classes."""
-    numbers: set[int] = set()
-    for log, classes in zip(logs, then, strict=True):
-        if not set(now.names) <= set(classes.names):
-            numbers |= {event.id for event in log}
-    return numbers
-
-
-def warn_of_new_classes(then: Iterable[Vocabulary], now: Vocabulary, again: int) -> None:
-    """Warn which classes are new, and how many items are asked about again."""
-    earlier = [set(classes.names) for classes in then]
-    new = [name for name in now.names if any(name not in names for names in earlier)]
-    if not new:
-        return
-    listed = ", ".join(new[:_FEW]) + (", …" if len(new) > _FEW else "")
-    how_many = f"{len(new):,} {'class is' if len(new) == 1 else 'classes are'}"
-    consequence = "no item was none of these then"
-    if again:
-        consequence = f"{again:,} items that were none of these then are asked about again"
-    warn(
-        f"{how_many} new since these labels were given: {listed}; {consequence}; labels that name "
-        "a class count as they are",
-        AssayWarning,
-        stacklevel=4,
-    )

@@ -56,11 +56,7 @@ def import_verdicts(
     # Parquet file that keeps them. Default: ``NAME.COLUMN.parquet`` beside a storage that is a
     # file.
     into: str | PathLike[str] | None = None,
-    scorer: str | None = None,
-    id_column: str = "id",
-    verdict_column: str = "verdict",
-    score_column: str = "score",
-    map: Mapping[str, object] | None = None,
+    **reading: Any,  # options of `read_judgements`
 ) -> Taken:
     """Add a judge's verdicts to a campaign as a second opinion, keeping all labels.
 
@@ -75,16 +71,9 @@ def import_verdicts(
         _, settings = find_campaign(session, name)
     file = _file(store, name, column, into)
     refuse_unconfirmed(store, settings)
-    scan = joined_with(_scan(store, settings), id=settings.source.columns["id"], file=file,
-                       column=column)  # fmt: skip
-    judgements = read_judgements(
-        *logs,
-        scorer=scorer,
-        id_column=id_column,
-        verdict_column=verdict_column,
-        score_column=score_column,
-        map=map,
-    )
+    id = settings.source.columns["id"]
+    scan = joined_with(_scan(store, settings), id=id, file=file, column=column)
+    judgements = read_judgements(*logs, **reading)
     verdicts = [row for row in judgements.rows if row.score is not None]
     _refuse_strangers(verdicts, store, settings)
     before = _read(file)

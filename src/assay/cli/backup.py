@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.audit import Backup, backup_storage, restore_storage
 from assay.cli.options import StorageUrl, existing, storage_url
-from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.cli.output import AsJson, console, emit, working
 from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, counted
 from assay.results import printable
@@ -30,7 +30,7 @@ def backup(
     labels can be lost. For PostgreSQL the command prints how to use pg_dump. Exit code 1 means that
     a check failed.
     """
-    with telling_errors(as_json=as_json), working("copying and checking"):
+    with working("copying and checking"):
         if (name is None) is not every:
             raise InputError(
                 "`assay backup` needs the name of a campaign or --all",
@@ -47,7 +47,7 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Check a backup and restore it; never replaces an existing storage."""
-    with telling_errors(as_json=as_json), working("checking and copying"):
+    with working("checking and copying"):
         made = restore_storage(file, storage=storage_url(storage))
     _show(made, "restored", as_json=as_json)
 

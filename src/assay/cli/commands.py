@@ -16,6 +16,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from assay.cli.working_line import showing_work
+
 
 class Listed(NamedTuple):
     """Entry in the list of commands."""
@@ -23,6 +25,7 @@ class Listed(NamedTuple):
     group: str
     place: str  # module in this package, and name in it: ``exchange:export``
     help: str  # the first sentence of its docstring
+    failure: int = 1  # exit code of an error
 
 
 COMMANDS = {
@@ -78,7 +81,7 @@ COMMANDS = {
         "Measure the difference between two model versions or two weeks.",
     ),
     "follow": Listed(
-        "Decide", "series:follow", "Start the next period of a series, or show the series."
+        "Decide", "series:follow", "Start the next period of a series, or show the series.", 2
     ),
     "rebase": Listed(
         "Decide",
@@ -128,15 +131,16 @@ class Commands(UserDict[str, Any]):
 
 
 def _load(name: str) -> Any:
-    module, _, attribute = COMMANDS[name].place.partition(":")
+    listed = COMMANDS[name]
+    module, _, attribute = listed.place.partition(":")
     with showing_work():  # the import takes a moment
         command = getattr(import_module(f"assay.cli.{module}"), attribute)
     _keep_loaded_modules()
     if isinstance(command, typer.Typer):
-        return _quick(get_command(command))
+        return _quick(get_command(command), listed.failure)
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     alone.command(name)(command)
-    return _quick(get_command(alone))
+    return _quick(get_command(alone), listed.failure)
 
 
 @contextmanager
@@ -171,22 +175,25 @@ _SHARES = ("within", "level_within", "change_within", "confidence", "at_least", 
 _UNREAD = object()
 
 
-def _quick(command: Any) -> Any:
+def _quick(command: Any, failure: int) -> Any:
     """Command that shows at once that it works, and loads no unneeded argument checks."""
     for subcommand in getattr(command, "commands", {}).values():
-        _quick(subcommand)
+        _quick(subcommand, failure)
     if command.help:  # typer keeps the line ends of a docstring
         command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help)
     if command.callback is not None:
-        command.callback = partial(_answered, command.callback)
+        command.callback = partial(_answered, command.callback, failure)
     vars(command)["get_params"] = partial(_quick_parameters, command.get_params)
     return command
 
 
-def _answered(callback: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run a command, showing that it works until its first output."""
-    with showing_work():
-        return callback(*args, **options)
+def _answered(callback: Callable[..., Any], failure: int, **options: Any) -> Any:
+    """Run a command, showing that it works until its first output; an error is told."""
+    from assay.cli.output import telling_errors
+
+    as_json = options.get("as_json", False)
+    with showing_work(), telling_errors(as_json=as_json, code=failure):
+        return callback(**options)
 
 
 def _quick_parameters(parameters_of: Callable[[Any], list[Any]], context: Any) -> list[Any]:
@@ -287,56 +294,3 @@ class LazyGroup(TyperGroup):
             for name, each in COMMANDS.items()
         }
         TyperGroup.format_help(listed, context, formatter)
-
-
-# Line on a terminal which shows that a command works, until its first output.
-
-_TEXT = "working …"
-
-
-class _Line:
-    """Last line of a terminal, which says that a command works."""
-
-    def __init__(self) -> None:
-        self._is_wanted = self._is_shown = False
-
-    def request(self, is_wanted: bool) -> None:
-        """Show the line from now on, or no more."""
-        self._is_wanted = is_wanted
-        self.show(visible=is_wanted)
-
-    def show(self, *, visible: bool) -> None:
-        """Write the text if it is wanted, or erase it."""
-        visible = visible and self._is_wanted and sys.stderr.isatty()
-        if visible != self._is_shown:
-            sys.stderr.write(_TEXT if visible else f"\r{' ' * len(_TEXT)}\r")
-            sys.stderr.flush()
-            self._is_shown = visible
-
-
-_line = _Line()
-
-
-@contextmanager
-def showing_work() -> Iterator[None]:
-    """Show that a command works until its first output."""
-    _line.request(True)
-    try:
-        yield
-    finally:
-        _line.request(False)
-
-
-def hide_working_line() -> None:
-    """Erase the line: the command has output."""
-    _line.request(False)
-
-
-@contextmanager
-def without_working_line() -> Iterator[None]:
-    """Erase the line while the command describes its work."""
-    _line.show(visible=False)
-    try:
-        yield
-    finally:
-        _line.show(visible=True)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.campaign import Campaign, compare_campaign
 from assay.cli import options
-from assay.cli.output import AsJson, telling_errors
+from assay.cli.output import AsJson
 from assay.cli.render import facts, view
 from assay.cli.series import labels_before, labels_summary
 from assay.cli.summary import make_campaign, several_facts, targets_table
@@ -17,6 +17,7 @@ from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.errors import counted
+from assay.labelling import Reviewing
 from assay.predictions import NOWHERE, Scan, predictions_of_both
 from assay.results import printable
 
@@ -106,6 +107,7 @@ _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
     columns=options.columns_of_one("id"),
     source=only(Scan, "where", "engine", "spark"),
     asked=only(Asked, "budget", "confidence"),
+    judging=only(Reviewing, "question"),
 )
 def compare(
     old: Annotated[
@@ -147,9 +149,7 @@ def compare(
         list[str] | None,
         option("Campaign with the same question whose labels are reused; repeatable.", "NAME"),
     ] = None,
-    question: Annotated[
-        str | None, option("Question that reviewers answer for every item.", "TEXT")
-    ] = None,
+    judging: Typed,
     seed: Annotated[
         int | None,
         option(
@@ -162,30 +162,24 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Measure the difference between two model versions or two weeks."""
-    with telling_errors(as_json=as_json):
-        scans = options.two_scans((old, new), source, table)
-        make = partial(
-            compare_campaign,
-            scans[0],
-            scans[1],
-            id=id_column,
-            **columns,
-            names=names,
-            metric=metric,
-            within=within,
-            level_within=level_within,
-            **asked,
-            labels_from=labels_from or (),
-            question=question,
-            name=name,
-            storage=options.storage_url(storage),
-            seed=seed,
-        )
-        make_campaign(
-            make,
-            options.source_names(scans),
-            _document,
-            render_comparison,
-            storage,
-            as_json=as_json,
-        )
+    scans = options.two_scans((old, new), source, table)
+    make = partial(
+        compare_campaign,
+        scans[0],
+        scans[1],
+        id=id_column,
+        **columns,
+        names=names,
+        metric=metric,
+        within=within,
+        level_within=level_within,
+        **asked,
+        labels_from=labels_from or (),
+        **judging,
+        name=name,
+        storage=options.storage_url(storage),
+        seed=seed,
+    )
+    make_campaign(
+        make, options.source_names(scans), _document, render_comparison, storage, as_json=as_json
+    )

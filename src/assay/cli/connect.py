@@ -13,21 +13,13 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from assay.campaign import Connection, Standing
+from assay.campaign import Connection, Reading, Standing
 from assay.cli.confirm import ask_to_confirm
 from assay.cli.exchange import pairs_of
-from assay.cli.options import CampaignName, Renamed, StorageUrl, follow_up, open_campaign
-from assay.cli.output import (
-    INTERRUPTED,
-    AsJson,
-    collecting_warnings,
-    console,
-    emit,
-    say_next,
-    telling_errors,
-)
+from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.output import INTERRUPTED, AsJson, collecting_warnings, console, emit, say_next
 from assay.cli.render import interval_text
-from assay.cli.taking import flag, option
+from assay.cli.taking import Typed, flag, only, option, takes
 from assay.errors import InputError, counted
 from assay.exchange import HEADER, Content, LabelStudio, Webhook
 from assay.results import plain_words, printable
@@ -36,6 +28,7 @@ _NOTES = 100  # the last, for --json
 _VARIABLE = "LABEL_STUDIO_API_KEY"  # as in Label Studio's SDK
 
 
+@takes(reading=only(Reading, "rename"))
 def connect(
     name: CampaignName,
     *,
@@ -62,7 +55,7 @@ def connect(
     webhook_url: Annotated[
         str | None, option("Address of the webhook as Label Studio sees it, if different.", "URL")
     ] = None,
-    rename: Renamed = None,
+    reading: Typed,
     revise: Annotated[
         bool, flag("Accept changed answers of rounds that are already counted.", "--revise")
     ] = False,
@@ -74,63 +67,62 @@ def connect(
     The command runs until the campaign is done. Either side can be stopped at any time; run the
     same command again to continue. People see the items, never the predictions.
     """
-    with telling_errors(as_json=as_json):
-        studio = LabelStudio(to, _token(token_file))
-        if webhook_url is not None and webhook is None:
-            raise InputError(
-                "--webhook-url needs --webhook, the address to listen on",
-                hint="add --webhook HOST:PORT",
-            )
-        names = pairs_of("rename", rename or [], "label-studio:5=ann")
-        campaign = open_campaign(name, storage)
-        ask_to_confirm(campaign, storage, as_json=as_json)
-        screen, notes = console(stderr=True), deque[str](maxlen=_NOTES)
-
-        def say(text: str) -> None:
-            notes.append(text)
-            if not as_json:
-                screen.print(Text(printable(text)), soft_wrap=True)
-
-        if not studio.is_secret:
-            say(f"the token is sent to {studio.address} unencrypted, for anybody to read")
-        connection = Connection(
-            campaign,
-            studio,
-            project=project,
-            batch=batch,
-            ahead=ahead,
-            rename=names,
-            revise=revise,
-            tell=say,
+    studio = LabelStudio(to, _token(token_file))
+    if webhook_url is not None and webhook is None:
+        raise InputError(
+            "--webhook-url needs --webhook, the address to listen on",
+            hint="add --webhook HOST:PORT",
         )
-        listener = None
-        if webhook is not None:
-            listener = Webhook(*_address(webhook, webhook_url), header=HEADER)
-        ended = False
-        try:
-            with collecting_warnings() as warnings:
-                standing = _run(connection, screen, every, listener, webhook_url)
-            for warning in dict.fromkeys(warnings):
-                say(warning)
-            ended = True
-        except KeyboardInterrupt:
-            say("stopped; run the same command to continue, nothing is lost")
-        finally:
-            if listener is not None:
-                connection.close()
-                listener.close()
-        if not ended:
-            raise typer.Exit(INTERRUPTED)
-        campaign = connection.campaign
-        if as_json:
-            estimates = campaign.estimates().to_dict()
-            done = {"campaign": name, "done": campaign.done}
-            emit({**done, **asdict(standing), "notes": list(notes), "estimates": estimates})
-            return
-        output = console()
-        output.print(Text(_line(connection, standing)))
-        output.print(Text(plain_words(campaign.estimates()), "bold green"))
-        say_next(output, follow_up("report", name, storage))
+    names = pairs_of("rename", reading.get("rename", []), "label-studio:5=ann")
+    campaign = open_campaign(name, storage)
+    ask_to_confirm(campaign, storage, as_json=as_json)
+    screen, notes = console(stderr=True), deque[str](maxlen=_NOTES)
+
+    def say(text: str) -> None:
+        notes.append(text)
+        if not as_json:
+            screen.print(Text(printable(text)), soft_wrap=True)
+
+    if not studio.is_secret:
+        say(f"the token is sent to {studio.address} unencrypted, for anybody to read")
+    connection = Connection(
+        campaign,
+        studio,
+        project=project,
+        batch=batch,
+        ahead=ahead,
+        rename=names,
+        revise=revise,
+        tell=say,
+    )
+    listener = None
+    if webhook is not None:
+        listener = Webhook(*_address(webhook, webhook_url), header=HEADER)
+    ended = False
+    try:
+        with collecting_warnings() as warnings:
+            standing = _run(connection, screen, every, listener, webhook_url)
+        for warning in dict.fromkeys(warnings):
+            say(warning)
+        ended = True
+    except KeyboardInterrupt:
+        say("stopped; run the same command to continue, nothing is lost")
+    finally:
+        if listener is not None:
+            connection.close()
+            listener.close()
+    if not ended:
+        raise typer.Exit(INTERRUPTED)
+    campaign = connection.campaign
+    if as_json:
+        estimates = campaign.estimates().to_dict()
+        done = {"campaign": name, "done": campaign.done}
+        emit({**done, **asdict(standing), "notes": list(notes), "estimates": estimates})
+        return
+    output = console()
+    output.print(Text(_line(connection, standing)))
+    output.print(Text(plain_words(campaign.estimates()), "bold green"))
+    say_next(output, follow_up("report", name, storage))
 
 
 def _run(

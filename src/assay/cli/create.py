@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from assay.campaign import Campaign, create_campaign, replacing
 from assay.cli import options
-from assay.cli.output import AsJson, telling_errors
+from assay.cli.output import AsJson
 from assay.cli.summary import document, make_campaign, render_campaign
 from assay.cli.taking import Typed, flag, option, takes
 from assay.core.cut_methods import METHODS
@@ -73,39 +73,36 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a campaign from a file of predictions."""
-    with telling_errors(as_json=as_json):
-        if mode is None:
-            mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
-        cut = {"strata": strata, "bins": bins, "allocation": allocation}
-        details = {**cut, "assume": assume, "parent": parent}
-        chosen = None
-        if "threshold_for" not in asked:
-            chosen = _design(design, mode, **details)
-        else:
-            named = {"metric": asked.get("metric"), "mode": mode, "design": design, **details}
-            others = {k: None if v == "default" else v for k, v in named.items()}
-            refuse(others, {"threshold_for": asked["threshold_for"]})
-        make = partial(
-            create_campaign,
-            options.scan_of(file, source),
-            **options.columns_of(columns),
-            learned_from=learned_from,
-            **options.asked_of(asked),
-            design=chosen,
-            labels=labels,
-            **_judging(judging),
-            name=name,
-            storage=options.storage_url(storage),
-            seed=seed,
-        )
-        if in_place:
-            make = partial(_in_place, make, name, storage)
-        scale_given = "scale" in columns
-        make_document = partial(document, scale_given=scale_given)
-        make_view = partial(render_campaign, scale_given=scale_given)
-        make_campaign(
-            make, file or source["table"], make_document, make_view, storage, as_json=as_json
-        )
+    if mode is None:
+        mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
+    cut = {"strata": strata, "bins": bins, "allocation": allocation}
+    details = {**cut, "assume": assume, "parent": parent}
+    chosen = None
+    if "threshold_for" not in asked:
+        chosen = _design(design, mode, **details)
+    else:
+        named = {"metric": asked.get("metric"), "mode": mode, "design": design, **details}
+        others = {k: None if v == "default" else v for k, v in named.items()}
+        refuse(others, {"threshold_for": asked["threshold_for"]})
+    make = partial(
+        create_campaign,
+        options.scan_of(file, source),
+        **options.columns_of(columns),
+        learned_from=learned_from,
+        **options.asked_of(asked),
+        design=chosen,
+        labels=labels,
+        **_judging(judging),
+        name=name,
+        storage=options.storage_url(storage),
+        seed=seed,
+    )
+    if in_place:
+        make = partial(_in_place, make, name, storage)
+    scale_given = "scale" in columns
+    make_document = partial(document, scale_given=scale_given)
+    make_view = partial(render_campaign, scale_given=scale_given)
+    make_campaign(make, file or source["table"], make_document, make_view, storage, as_json=as_json)
 
 
 def _in_place(make: Callable[[], Campaign], name: str, storage: str | None) -> Campaign:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import AsJson, console, emit, progress_bar, say_next, telling_errors, working
+from assay.cli.output import AsJson, console, emit, progress_bar, say_next, working
 from assay.cli.render import view_of
 from assay.cli.taking import option
 from assay.errors import DesignError
@@ -46,32 +46,31 @@ def curve(
     accuracy or F1 supports the whole curve; a campaign for precision supports precision above its
     threshold.
     """
-    with telling_errors(as_json=as_json):
-        format = None if output is None else format_of_name(output, FORMATS)
-        refuse_existing(output)
-        if format == "png":
-            new_figure()  # raises before all the work if matplotlib is missing
-        name = named(name, storage)
-        campaign = open_campaign(name, storage)
-        with working("counting scores"):
-            result = campaign.curve(predictions=predictions)
-        chosen = None if at is None else result.at(at)
-        if output is not None and format is not None:
-            write_new(output, curve_file(result, name, format))
-        if as_json:
-            content = result.to_dict()
-            if chosen is not None:
-                content["points"] = [chosen.to_dict()]
-            file = {} if output is None else {"file": str(output)}
-            emit({"campaign": name, **content, **file})
-            return
-        screen = console()
-        screen.print(Text(str(chosen)) if chosen is not None else view_of(result.document()))
-        if output is not None:
-            line = Text.assemble(("saved: ", "green"), printable(output))
-            screen.print(line, soft_wrap=True)
-        elif not campaign.done:
-            say_next(screen, follow_up("label", campaign.name, storage))
+    format = None if output is None else format_of_name(output, FORMATS)
+    refuse_existing(output)
+    if format == "png":
+        new_figure()  # raises before all the work if matplotlib is missing
+    name = named(name, storage)
+    campaign = open_campaign(name, storage)
+    with working("counting scores"):
+        result = campaign.curve(predictions=predictions)
+    chosen = None if at is None else result.at(at)
+    if output is not None and format is not None:
+        write_new(output, curve_file(result, name, format))
+    if as_json:
+        content = result.to_dict()
+        if chosen is not None:
+            content["points"] = [chosen.to_dict()]
+        file = {} if output is None else {"file": str(output)}
+        emit({"campaign": name, **content, **file})
+        return
+    screen = console()
+    screen.print(Text(str(chosen)) if chosen is not None else view_of(result.document()))
+    if output is not None:
+        line = Text.assemble(("saved: ", "green"), printable(output))
+        screen.print(line, soft_wrap=True)
+    elif not campaign.done:
+        say_next(screen, follow_up("label", campaign.name, storage))
 
 
 def curve_file(curve: ThresholdCurve, name: str, format: str) -> bytes:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.campaign import Campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.cli.output import AsJson, console, emit, say_next
 from assay.cli.render import facts, half_width_bar, interval_bar, note_lines, view
 from assay.cli.taking import option
 from assay.demo import BATCH, GOAL, DemoResult, Population, Watcher, run
@@ -26,18 +26,17 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Measure a classifier on generated messages and show what it costs."""
-    with telling_errors(as_json=as_json):
-        if as_json:
-            emit(run(seed).to_dict())
-            return
-        screen = console()
-        if screen.is_terminal:
-            with Live(console=screen, auto_refresh=False) as live:
-                result = run(seed, _OnTerminal(live))
-        else:
-            result = run(seed, _InPipe(screen))
-        screen.print(_ending(result))
-        say_next(screen, _NEXT)
+    if as_json:
+        emit(run(seed).to_dict())
+        return
+    screen = console()
+    if screen.is_terminal:
+        with Live(console=screen, auto_refresh=False) as live:
+            result = run(seed, _OnTerminal(live))
+    else:
+        result = run(seed, _InPipe(screen))
+    screen.print(_ending(result))
+    say_next(screen, _NEXT)
 
 
 class _InPipe(Watcher):

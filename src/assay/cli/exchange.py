@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from assay.campaign import (
+    Reading,
     Written,
     config_suffix,
     import_labels,
@@ -18,27 +19,23 @@ from assay.campaign import (
     write_labels,
     write_unjudged,
 )
-from assay.cli.options import CampaignName, Renamed, StorageUrl, existing, follow_up, open_campaign
-from assay.cli.output import (
-    AsJson,
-    collecting_warnings,
-    console,
-    emit,
-    say_next,
-    telling_errors,
-    working,
-)
-from assay.cli.taking import argument, flag, option
+from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign
+from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, working
+from assay.cli.taking import Typed, argument, flag, option, takes
 from assay.errors import InputError, counted, did_you_mean
 from assay.exchange import FORMATS, read_map
+from assay.options import options_of
 from assay.results import printable
 
 _WHAT = ("labels", "batch", "judge")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_READ = ", ".join(FORMATS)
 _WRITTEN = ", ".join(name for name, format in FORMATS.items() if format.write_batch)
 
 
+_OF_BOTH = ("id_column", "label_column", "map")  # options of labels that verdicts may have
+
+
+@takes(reading=options_of(Reading))
 def import_(
     name: CampaignName,
     file: Annotated[Path | None, argument("FILE", "File with labels.")] = None,
@@ -65,40 +62,7 @@ def import_(
             "FILE.parquet",
         ),
     ] = None,
-    format: Annotated[
-        str | None, option(f"{_READ}. Default: inferred from the file.", "FORMAT")
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        option("Column with the item ids. Default: named as in the predictions, or 'id'.", "COL"),
-    ] = None,
-    label_column: Annotated[
-        str, option("Column with the labels: yes, no or a class; cannot judge, broken.", "COL")
-    ] = "label",
-    reviewer_column: Annotated[
-        str | None,
-        option("Column with the reviewers' names. Default: 'reviewer', if there is one.", "COL"),
-    ] = None,
-    comment_column: Annotated[
-        str | None,
-        option(
-            "Column with comments. Default: 'comment', unless reviewers see a column of that name.",
-            "COL",
-        ),
-    ] = None,
-    reviewer: Annotated[str, option("Reviewer of labels without a name.", "WHO")] = "",
-    rename: Renamed = None,
-    map: Annotated[
-        list[str] | None,
-        option(
-            "Meaning of a word: spam=yes; repeatable. Or a CSV file with columns word,answer.",
-            "WORD=ANSWER",
-            "--map",
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None, option("Encoding of the file, such as latin-1. Default: UTF-8.", "NAME")
-    ] = None,
+    reading: Typed,
     revise: Annotated[bool, flag("Replace earlier labels that differ.", "--revise")] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
@@ -108,50 +72,29 @@ def import_(
     If any row has an error, nothing is imported. With --judge, import a judge's verdicts and use
     them as a second opinion (--aux).
     """
-    with telling_errors(as_json=as_json):
-        of_judge = {"column": column, "verdict_column": verdict_column, "into": into}
-        of_labels = {
-            "format": format,
-            "reviewer_column": reviewer_column,
-            "reviewer": reviewer,
-            "comment_column": comment_column,
-            "rename": rename,
-            "encoding": encoding,
-            "revise": revise,
-        }
-        _refuse_mixed(file, judge, of_labels if judge else of_judge)
-        if file is None:
-            given = {name: value for name, value in of_judge.items() if value is not None}
-            if id_column is not None:
-                given["id_column"] = id_column
-            answers = pairs_of("map", map or [], "pass=yes")
-            _take_verdicts(name, judge or [], storage, {**given, "map": answers}, as_json=as_json)
-            return
-        campaign = open_campaign(name, storage)
-        result = import_labels(
-            campaign,
-            file,
-            format=format,
-            id_column=id_column,
-            label_column=label_column,
-            reviewer_column=reviewer_column,
-            comment_column=comment_column,
-            reviewer=reviewer,
-            rename=pairs_of("rename", rename or [], "label-studio:5=ann"),
-            map=pairs_of("map", map or [], "spam=yes"),
-            encoding=encoding,
-            revise=revise,
+    of_judge = {"column": column, "verdict_column": verdict_column, "into": into}
+    of_labels = {name: value for name, value in reading.items() if name not in _OF_BOTH}
+    _refuse_mixed(file, judge, {**of_labels, "revise": revise} if judge else of_judge)
+    if file is None:
+        given = {name: value for name, value in of_judge.items() if value is not None}
+        given |= {name: reading[name] for name in ("id_column",) if name in reading}
+        answers = pairs_of("map", reading.get("map", []), "pass=yes")
+        _take_verdicts(name, judge or [], storage, {**given, "map": answers}, as_json=as_json)
+        return
+    campaign = open_campaign(name, storage)
+    words = {"rename": "label-studio:5=ann", "map": "spam=yes"}
+    pairs = {each: pairs_of(each, reading.get(each, []), word) for each, word in words.items()}
+    result = import_labels(campaign, file, revise=revise, **{**reading, **pairs})
+    if as_json:
+        emit({"campaign": name, **asdict(result), "done": campaign.done})
+        return
+    screen = console()
+    if "format" not in reading:
+        screen.print(
+            f"read as {result.format}, inferred from its name and content (--format overrides)"
         )
-        if as_json:
-            emit({"campaign": name, **asdict(result), "done": campaign.done})
-            return
-        screen = console()
-        if format is None:
-            screen.print(
-                f"read as {result.format}, inferred from its name and content (--format overrides)"
-            )
-        screen.print(Text.assemble(("saved: ", "green"), _counts(asdict(result))))
-        say_next(screen, follow_up("status", name, storage))
+    screen.print(Text.assemble(("saved: ", "green"), _counts(asdict(result))))
+    say_next(screen, follow_up("status", name, storage))
 
 
 def _refuse_mixed(
@@ -236,35 +179,34 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Export labels, or the next items to label, for another tool."""
-    with telling_errors(as_json=as_json):
-        _check(what, reviewer=reviewer, hold=hold, column=column)
-        seconds = _seconds("1d" if hold is None else hold)
-        campaign = open_campaign(name, storage)
-        if config is None and output is not None and what == "batch":
-            suffix = config_suffix(campaign, format)
-            config = Path(f"{output}{suffix}") if suffix else None
-        for file in (output, config):
-            refuse_existing(file)
-        if what == "labels":
-            written = write_labels(campaign, format=format)
-        elif what == "judge":
-            with working("reading predictions"):
-                written = write_unjudged(campaign, size, column=column, format=format)
-        else:
-            written = write_batch(campaign, size, format=format, reviewer=reviewer, lease=seconds)
-        if config is not None and written.config is None:
-            raise InputError(f"the format {format} has no configuration", hint="leave --config out")
-        for file, content in ((output, written.content), (config, written.config)):
-            if file is not None and content is not None:
-                write_new(file, content)
-        saved = {"file": output, "config": config}
-        if as_json:
-            files = {what: str(file) for what, file in saved.items() if file is not None}
-            rows = {"rows": written.sheet.records()} if output is None else {}
-            summary = {"campaign": name, "what": what, "format": format, "count": written.count}
-            emit({**summary, **rows, **files})
-            return
-        _tell(written, output, config)
+    _check(what, reviewer=reviewer, hold=hold, column=column)
+    seconds = _seconds("1d" if hold is None else hold)
+    campaign = open_campaign(name, storage)
+    if config is None and output is not None and what == "batch":
+        suffix = config_suffix(campaign, format)
+        config = Path(f"{output}{suffix}") if suffix else None
+    for file in (output, config):
+        refuse_existing(file)
+    if what == "labels":
+        written = write_labels(campaign, format=format)
+    elif what == "judge":
+        with working("reading predictions"):
+            written = write_unjudged(campaign, size, column=column, format=format)
+    else:
+        written = write_batch(campaign, size, format=format, reviewer=reviewer, lease=seconds)
+    if config is not None and written.config is None:
+        raise InputError(f"the format {format} has no configuration", hint="leave --config out")
+    for file, content in ((output, written.content), (config, written.config)):
+        if file is not None and content is not None:
+            write_new(file, content)
+    saved = {"file": output, "config": config}
+    if as_json:
+        files = {what: str(file) for what, file in saved.items() if file is not None}
+        rows = {"rows": written.sheet.records()} if output is None else {}
+        summary = {"campaign": name, "what": what, "format": format, "count": written.count}
+        emit({**summary, **rows, **files})
+        return
+    _tell(written, output, config)
 
 
 def pairs_of(option: str, pairs: list[str], example: str) -> dict[str, str]:

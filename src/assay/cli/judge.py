@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.cli.exchange import format_of_name, pairs_of, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.output import AsJson, console, emit, say_next, working
 from assay.cli.render import view_of
 from assay.cli.taking import Typed, option, takes
 from assay.errors import InputError
@@ -78,25 +78,24 @@ def judge(
     verdict, score and times, to be joined to predictions. Repeated verdicts on an item become their
     majority and mean score.
     """
-    with telling_errors(as_json=as_json):
-        if log:
-            _convert(log, output, verdicts, as_json=as_json)
-            return
-        if column is None:
-            raise InputError(
-                "no column with a judge's verdicts is named",
-                hint="add --column COL; or --log FILE to convert logs into such a column",
-            )
-        campaign = open_campaign(named(name, storage), storage)
-        with working(f"looking up {column}"):
-            result = campaign.judge(column, at=at, by=by, predictions=predictions)
-        if as_json:
-            emit({"campaign": campaign.name, **result.to_dict()})
-            return
-        screen = console()
-        screen.print(view_of(result.document()))
-        if not campaign.done:
-            say_next(screen, follow_up("label", campaign.name, storage))
+    if log:
+        _convert(log, output, verdicts, as_json=as_json)
+        return
+    if column is None:
+        raise InputError(
+            "no column with a judge's verdicts is named",
+            hint="add --column COL; or --log FILE to convert logs into such a column",
+        )
+    campaign = open_campaign(named(name, storage), storage)
+    with working(f"looking up {column}"):
+        result = campaign.judge(column, at=at, by=by, predictions=predictions)
+    if as_json:
+        emit({"campaign": campaign.name, **result.to_dict()})
+        return
+    screen = console()
+    screen.print(view_of(result.document()))
+    if not campaign.done:
+        say_next(screen, follow_up("label", campaign.name, storage))
 
 
 def _convert(logs: list[Path], output: Path | None, verdicts: Typed, *, as_json: bool) -> None:

@@ -24,7 +24,7 @@ from assay.cli.options import (
     open_campaign,
     reading,
 )
-from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
+from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next
 from assay.cli.render import facts
 from assay.cli.taking import flag, option
 from assay.core.answers import Answer
@@ -201,31 +201,27 @@ def label(
     If the standard input is not a terminal, Assay reads one answer per line, several classes
     separated by |, and a comment after w.
     """
-    with telling_errors(as_json=as_json):
-        screen = console(stderr=as_json)
-        name = named(name, storage)
-        campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
-        if reviewer is None and campaign.settings.reviewing.per_item > 1:
-            raise InputError(
-                f"campaign {name!r} gives some items to several reviewers, but no reviewer "
-                "is named",
-                hint=f"{follow_up('label', name, storage)} --reviewer WHO",
-            )
-        labelling = Labelling(campaign, reviewer)
-        _run_session(campaign, labelling, screen)
-        estimates = campaign.estimates()
-        stopped = next(iter(estimates.values())).stopped
-        if as_json:
-            emit({"campaign": name, "judged": labelling.judged, "stopped": stopped})
-            return
-        state = (
-            "More labels are needed."
-            if stopped is None
-            else f"Done: {done_words(estimates.values())}."
+    screen = console(stderr=as_json)
+    name = named(name, storage)
+    campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
+    if reviewer is None and campaign.settings.reviewing.per_item > 1:
+        raise InputError(
+            f"campaign {name!r} gives some items to several reviewers, but no reviewer is named",
+            hint=f"{follow_up('label', name, storage)} --reviewer WHO",
         )
-        summary = f"{labelling.judged:,} labelled in this session, all saved. {state}"
-        screen.print(Text(summary, "green"))
-        say_next(screen, follow_up("status", name, storage))
+    labelling = Labelling(campaign, reviewer)
+    _run_session(campaign, labelling, screen)
+    estimates = campaign.estimates()
+    stopped = next(iter(estimates.values())).stopped
+    if as_json:
+        emit({"campaign": name, "judged": labelling.judged, "stopped": stopped})
+        return
+    state = (
+        "More labels are needed." if stopped is None else f"Done: {done_words(estimates.values())}."
+    )
+    summary = f"{labelling.judged:,} labelled in this session, all saved. {state}"
+    screen.print(Text(summary, "green"))
+    say_next(screen, follow_up("status", name, storage))
 
 
 def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:

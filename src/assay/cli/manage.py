@@ -12,7 +12,7 @@ from rich.text import Text
 from assay.audit import backup_storage
 from assay.campaign import Campaign, delete_campaign, rename_campaign
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.output import AsJson, console, emit, say_next, working
 from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, StorageError, counted
 from assay.results import printable
@@ -38,8 +38,7 @@ def rename(
     Restart `assay serve` with the new name. A connected Label Studio project stays with the old
     name.
     """
-    with telling_errors(as_json=as_json):
-        rename_campaign(open_store(existing(storage)), name, new, force=force)
+    rename_campaign(open_store(existing(storage)), name, new, force=force)
     if as_json:
         emit({"campaign": new, "before": name})
         return
@@ -65,14 +64,13 @@ def delete(
 
     The backup has every campaign of the storage; `assay restore` reads it.
     """
-    with telling_errors(as_json=as_json):
-        campaign = open_campaign(name, storage)
-        if not yes:
-            _ask(campaign, as_json=as_json)
-        file = None if no_backup else backup or _backup_file(name)
-        if file is not None:
-            _back_up(file, existing(storage))
-        labels = delete_campaign(campaign.desk.store, name, force=force)
+    campaign = open_campaign(name, storage)
+    if not yes:
+        _ask(campaign, as_json=as_json)
+    file = None if no_backup else backup or _backup_file(name)
+    if file is not None:
+        _back_up(file, existing(storage))
+    labels = delete_campaign(campaign.desk.store, name, force=force)
     if as_json:
         emit({"campaign": name, "labels": labels, "backup": file and str(file)})
         return

@@ -8,7 +8,7 @@ from rich.text import Text
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.output import AsJson, console, emit, say_next, working
 from assay.cli.render import view_of
 from assay.cli.taking import option
 from assay.errors import InputError, counted
@@ -47,34 +47,33 @@ def errors(
 
     For the owner only: reviewers who have seen errors no longer label blind.
     """
-    with telling_errors(as_json=as_json):
-        format = None if output is None else format_of_name(output, MISTAKE_FORMATS)
-        refuse_existing(output)
-        where = dict(map(_slice, by or []))
-        name = named(name, storage)
-        campaign = open_campaign(name, storage)
-        with working("looking for errors"):
-            result = campaign.errors(
-                kind=kind, where=where, classifier=classifier, predictions=predictions
-            )
-        if output is not None and format is not None:
-            write_new(output, write_mistakes(result, format=format).content)
-        if as_json:
-            content = result.to_dict()
-            saved = {"mistakes": content["mistakes"][:limit], "count": len(result)}
-            file = {} if output is None else {"file": str(output)}
-            emit({"campaign": name, **content, **saved, **file})
-            return
-        screen = console()
-        if output is not None:
-            line = f"{counted(len(result), 'row')} in {printable(output)}"
-            screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
-            return
-        screen.print(view_of(result.document(limit)))
-        if len(result) > limit:
-            screen.print(Text("--limit N shows more, --output FILE saves all", "dim"))
-        if not campaign.done:
-            say_next(screen, follow_up("label", campaign.name, storage))
+    format = None if output is None else format_of_name(output, MISTAKE_FORMATS)
+    refuse_existing(output)
+    where = dict(map(_slice, by or []))
+    name = named(name, storage)
+    campaign = open_campaign(name, storage)
+    with working("looking for errors"):
+        result = campaign.errors(
+            kind=kind, where=where, classifier=classifier, predictions=predictions
+        )
+    if output is not None and format is not None:
+        write_new(output, write_mistakes(result, format=format).content)
+    if as_json:
+        content = result.to_dict()
+        saved = {"mistakes": content["mistakes"][:limit], "count": len(result)}
+        file = {} if output is None else {"file": str(output)}
+        emit({"campaign": name, **content, **saved, **file})
+        return
+    screen = console()
+    if output is not None:
+        line = f"{counted(len(result), 'row')} in {printable(output)}"
+        screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
+        return
+    screen.print(view_of(result.document(limit)))
+    if len(result) > limit:
+        screen.print(Text("--limit N shows more, --output FILE saves all", "dim"))
+    if not campaign.done:
+        say_next(screen, follow_up("label", campaign.name, storage))
 
 
 def _slice(text: str) -> tuple[str, str]:

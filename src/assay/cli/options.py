@@ -52,10 +52,6 @@ NameOrOnly = Annotated[
     str | None, argument("NAME", "Name of the campaign. Default: the only one.", shown=False)
 ]
 NameOption = Annotated[str, option("Name of the campaign.", "NAME", "--name")]
-Renamed = Annotated[
-    list[str] | None,
-    option("Map a user of the tool to a reviewer: label-studio:5=ann; repeatable.", "TOOL=NAME"),
-]
 StorageUrl = Annotated[
     str | None,
     option(

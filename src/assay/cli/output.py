@@ -14,8 +14,8 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from assay.cli.commands import hide_working_line, without_working_line
 from assay.cli.taking import flag
+from assay.cli.working_line import hide_working_line, without_working_line
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable
 

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from assay.campaign import read_of_any
 from assay.cli import options
-from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
+from assay.cli.output import AsJson, console, emit, progress_bar
 from assay.cli.render import note_lines, view_of
 from assay.cli.taking import Typed, only, option, takes
 from assay.core.goal import Asked
@@ -75,48 +75,47 @@ def plan(
     Assay replays whole evaluations on an assumed truth. The assumption comes from earlier labels
     (--labels, --like) or, without them, from the scores.
     """
-    with telling_errors(as_json=as_json):
-        scan, goal = options.scan_of(file, source), options.asked_of(asked)
-        earlier = None if like is None else options.open_campaign(like, storage)
-        predictions: object = scan
-        threshold_for = asked.get("threshold_for")
-        if threshold_for is not None:
-            refuse({"metric": metric}, {"threshold_for": threshold_for})
-        else:
-            with options.reading(file or source["table"]):
-                read = read_of_any(scan, metrics=metric or (), **columns)
-                _ = read.size  # forces the reading of lazy predictions here
-            predictions = read
-            columns = {name: columns[name] for name in ("id", "scale") if name in columns}
-        plans = []
-        metrics: list[str | None] = [*metric] if metric else [None]
-        for each in dict.fromkeys(metrics):
-            about = threshold_for or each or "the metric"
-            with progress_bar(f"replaying evaluations of {about}") as progress:
-                forecast = plan_for(
-                    predictions,
-                    **columns,
-                    **goal | {"metric": each},
-                    labels=labels,
-                    like=earlier,
-                    aux=aux or (),
-                    judge_cost=judge_cost,
-                    label_cost=label_cost,
-                    rho=rho,
-                    replications=replications,
-                    seed=seed,
-                    progress=progress,
-                )
-            plans.append(forecast)
-        if as_json:
-            first, *others = (forecast.to_dict() for forecast in plans)
-            emit({"plans": [first, *others], "note": _TOGETHER} if others else first)
-            return
-        screen = console()
-        for place, forecast in enumerate(plans):
-            if place:
-                screen.print(Text("\n" + "─" * 40 + "\n", "dim"))
-            screen.print(view_of(forecast.document()))
-        if len(plans) > 1:
-            screen.print()
-            screen.print(note_lines([_TOGETHER]))
+    scan, goal = options.scan_of(file, source), options.asked_of(asked)
+    earlier = None if like is None else options.open_campaign(like, storage)
+    predictions: object = scan
+    threshold_for = asked.get("threshold_for")
+    if threshold_for is not None:
+        refuse({"metric": metric}, {"threshold_for": threshold_for})
+    else:
+        with options.reading(file or source["table"]):
+            read = read_of_any(scan, metrics=metric or (), **columns)
+            _ = read.size  # forces the reading of lazy predictions here
+        predictions = read
+        columns = {name: columns[name] for name in ("id", "scale") if name in columns}
+    plans = []
+    metrics: list[str | None] = [*metric] if metric else [None]
+    for each in dict.fromkeys(metrics):
+        about = threshold_for or each or "the metric"
+        with progress_bar(f"replaying evaluations of {about}") as progress:
+            forecast = plan_for(
+                predictions,
+                **columns,
+                **goal | {"metric": each},
+                labels=labels,
+                like=earlier,
+                aux=aux or (),
+                judge_cost=judge_cost,
+                label_cost=label_cost,
+                rho=rho,
+                replications=replications,
+                seed=seed,
+                progress=progress,
+            )
+        plans.append(forecast)
+    if as_json:
+        first, *others = (forecast.to_dict() for forecast in plans)
+        emit({"plans": [first, *others], "note": _TOGETHER} if others else first)
+        return
+    screen = console()
+    for place, forecast in enumerate(plans):
+        if place:
+            screen.print(Text("\n" + "─" * 40 + "\n", "dim"))
+        screen.print(view_of(forecast.document()))
+    if len(plans) > 1:
+        screen.print()
+        screen.print(note_lines([_TOGETHER]))

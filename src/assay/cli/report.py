@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.audit import Bundle, named_zip, verify_bundle, verify_campaign
 from assay.cli.options import NameOrOnly, StorageUrl, existing, named, open_campaign
-from assay.cli.output import AsJson, console, echo, emit, telling_errors, working
+from assay.cli.output import AsJson, console, echo, emit, working
 from assay.cli.render import view_of
 from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, did_you_mean
@@ -45,29 +45,28 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a campaign's report, or its audit bundle."""
-    with telling_errors(as_json=as_json):
-        files = output or []
+    files = output or []
+    for file in files:
+        kind_of(file)  # raises if unknown, before anything is written
+    if bundle is not None:
+        named_zip(bundle)  # so does this
+    if format is not None:
+        _check_format(format, alone=not (files or bundle or as_json))
+    name = named(name, storage)
+    campaign = open_campaign(name, storage)
+    with working("writing the report"):
+        made = campaign.report(names=names, curve=curve)
         for file in files:
-            kind_of(file)  # raises if unknown, before anything is written
+            made.save(file)
+        packed = None
         if bundle is not None:
-            named_zip(bundle)  # so does this
-        if format is not None:
-            _check_format(format, alone=not (files or bundle or as_json))
-        name = named(name, storage)
-        campaign = open_campaign(name, storage)
-        with working("writing the report"):
-            made = campaign.report(names=names, curve=curve)
-            for file in files:
-                made.save(file)
-            packed = None
-            if bundle is not None:
-                packed = campaign.bundle(bundle, names=names, comments=comments)
-        if as_json:
-            emit(_document(made, files, packed))
-        elif files or packed:
-            _tell(made, files, packed)
-        else:
-            echo(getattr(made, format or "markdown"))
+            packed = campaign.bundle(bundle, names=names, comments=comments)
+    if as_json:
+        emit(_document(made, files, packed))
+    elif files or packed:
+        _tell(made, files, packed)
+    else:
+        echo(getattr(made, format or "markdown"))
 
 
 def _check_format(format: str, *, alone: bool) -> None:
@@ -133,7 +132,7 @@ def verify(
     An audit bundle (assay report NAME --bundle audit.zip) needs nothing but the zip. Nothing is
     changed. Exit code 1 means that a check failed.
     """
-    with telling_errors(as_json=as_json), working(f"checking {name}"):
+    with working(f"checking {name}"):
         if name.lower().endswith(".zip") and storage is None:
             _refuse_option(name, "--report", report)
             _refuse_option(name, "--against", against)

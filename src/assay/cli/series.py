@@ -10,13 +10,14 @@ from rich.text import Text
 
 from assay.campaign import Campaign, Trend, extend_campaign, follow_campaign, rebase_campaign, trend
 from assay.cli import options
-from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
+from assay.cli.output import AsJson, collecting_warnings, say, tell
 from assay.cli.render import facts, view
 from assay.cli.summary import make_campaign
 from assay.cli.taking import Typed, argument, flag, only, option, takes
+from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.errors import InputError, counted
-from assay.labelling import waiting_in
+from assay.labelling import Reviewing, waiting_in
 from assay.predictions import Columns, Scan
 from assay.results import printable
 
@@ -25,7 +26,12 @@ _FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also the code of wrong usage
 _SOURCE = only(Scan, "where", "table", "engine", "spark")
 
 
-@takes(columns=options.columns_of_one("id", "slices"), source=_SOURCE)
+@takes(
+    columns=options.columns_of_one("id", "slices"),
+    source=_SOURCE,
+    asked=only(Asked, "within", "budget"),
+    judging=only(Reviewing, "question"),
+)
 def follow(
     file: Annotated[
         str | None, argument("FILE", "Predictions of the next period. Default: show the series.")
@@ -48,10 +54,7 @@ def follow(
             "METRIC",
         ),
     ] = None,
-    within: Annotated[
-        float | None,
-        options.about_goal("Stop at this half-width of the metric; 0.02 is ±2 points."),
-    ] = None,
+    asked: Typed,
     change_within: Annotated[
         float | None,
         options.about_goal("Stop at this half-width of the change since the last period."),
@@ -70,11 +73,8 @@ def follow(
         bool,
         options.about_goal("Exit code 0 instead of 3 while there are too few labels to decide."),
     ] = False,
-    budget: Annotated[int | None, options.about_goal("Stop after this many new labels.")] = None,
     confidence: Annotated[float | None, options.about_goal("Confidence of the interval.")] = None,
-    question: Annotated[
-        str | None, option("Question that reviewers answer for every item.")
-    ] = None,
+    judging: Typed,
     picture: Annotated[str | None, option("Write a chart of the series.", "FILE.svg")] = None,
     seed: Annotated[int | None, option("Random seed of every draw.")] = None,
     storage: options.StorageUrl = None,
@@ -86,52 +86,46 @@ def follow(
     below its floor at the confidence (with --fail-on-fall also if it fell since the period before),
     3 while that is undecided, 2 for errors. Without --fail-on-fall, starting a period ends with 0.
     """
-    with telling_errors(as_json=as_json, code=_WRONG):
-        if (file is None) != (period is None):
-            raise InputError(
-                "FILE and --period must be given together",
-                hint="assay follow FILE --series NAME --period 2026-w46; or --series NAME alone",
-            )
-        of_period: dict[str, Any] = {
-            "id": id_column,
-            **columns,
-            "previous": previous,
-            "metric": metric,
-            "within": within,
-            "change_within": change_within,
-            "budget": budget,
-            "confidence": confidence,
-            "question": question,
-            "seed": seed,
-        }
-        warnings: list[str] = []
-        if file is None or period is None:
-            _refuse_without_file({**of_period, **source})
-        else:
-            url, of_period["floor"] = options.storage_url(storage), floor
-            with options.reading(file), collecting_warnings() as warnings:
-                scan = options.other_scan(file, source)
-                follow_campaign(scan, series=series, period=period, storage=url, **of_period)
-        main_trend = trend(
-            series, floor=floor if file is None else None, storage=options.existing(storage)
+    if (file is None) != (period is None):
+        raise InputError(
+            "FILE and --period must be given together",
+            hint="assay follow FILE --series NAME --period 2026-w46; or --series NAME alone",
         )
-        if picture is not None:
-            main_trend.save(picture)
-        url = options.existing(storage)
-        others = [trend(series, metric=each, storage=url) for each in main_trend.metrics[1:]]
-        last = main_trend.latest
-        passed = last.verdict(on_fall=fail_on_fall)
-        tell(
-            lambda: {**_trends_document(main_trend, others), "passed": passed},
-            lambda: view(
-                [block for each in (main_trend, *others) for block in each.document().blocks]
-            ),
-            warnings=warnings,
-            next_command=options.follow_up(
-                "status" if last.done else "label", last.campaign, storage
-            ),
-            as_json=as_json,
-        )
+    of_period: dict[str, Any] = {
+        "id": id_column,
+        **columns,
+        **asked,
+        **judging,
+        "previous": previous,
+        "metric": metric,
+        "change_within": change_within,
+        "confidence": confidence,
+        "seed": seed,
+    }
+    warnings: list[str] = []
+    if file is None or period is None:
+        _refuse_without_file({**of_period, **source})
+    else:
+        url, of_period["floor"] = options.storage_url(storage), floor
+        with options.reading(file), collecting_warnings() as warnings:
+            scan = options.other_scan(file, source)
+            follow_campaign(scan, series=series, period=period, storage=url, **of_period)
+    main_trend = trend(
+        series, floor=floor if file is None else None, storage=options.existing(storage)
+    )
+    if picture is not None:
+        main_trend.save(picture)
+    url = options.existing(storage)
+    others = [trend(series, metric=each, storage=url) for each in main_trend.metrics[1:]]
+    last = main_trend.latest
+    passed = last.verdict(on_fall=fail_on_fall)
+    tell(
+        lambda: {**_trends_document(main_trend, others), "passed": passed},
+        lambda: view([block for each in (main_trend, *others) for block in each.document().blocks]),
+        warnings=warnings,
+        next_command=options.follow_up("status" if last.done else "label", last.campaign, storage),
+        as_json=as_json,
+    )
     if passed is False:
         raise typer.Exit(_FAILED)
     is_gate = fail_on_fall or (file is None and last.floor is not None)
@@ -230,14 +224,13 @@ def rebase(
     as_json: AsJson = False,
 ) -> None:
     """Continue a campaign on changed or additional predictions, keeping all labels."""
-    with telling_errors(as_json=as_json):
-        url = options.existing(storage)
-        scan = options.other_scan(file, source)
-        make = partial(rebase_campaign, name, storage=url, predictions=scan, **columns)
-        if add:
-            make = partial(extend_campaign, _added(scan, columns), name, storage=url)
-        what = file or source.get("table", "the predictions")
-        make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
+    url = options.existing(storage)
+    scan = options.other_scan(file, source)
+    make = partial(rebase_campaign, name, storage=url, predictions=scan, **columns)
+    if add:
+        make = partial(extend_campaign, _added(scan, columns), name, storage=url)
+    what = file or source.get("table", "the predictions")
+    make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
 
 
 def _added(scan: Scan | str | None, columns: Typed) -> Scan | str:

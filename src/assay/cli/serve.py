@@ -21,7 +21,7 @@ from assay.cli.options import (
     open_campaign,
     storage_url,
 )
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.cli.output import AsJson, console, emit, say_next
 from assay.cli.render import view
 from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, MissingDependencyError, did_you_mean, install
@@ -53,23 +53,22 @@ def open_(
 
     The page is for this machine only. For other people use assay serve.
     """
-    with telling_errors(as_json=as_json):
-        _refuse_without_packages()
-        from assay.web import serve as server
+    _refuse_without_packages()
+    from assay.web import serve as server
 
-        if storage is not None and "://" not in storage:
-            storage = f"sqlite:///{storage}"
-        options = Options(every=True, all_campaigns=True, local_token=new_token())
-        hub = server.make_hub(storage_url(storage), options)
-        listening = server.listen("127.0.0.1", port)
-        address = server.address_of(listening, "127.0.0.1")
-        login = f"{address}/login#{options.local_token}"
-        if as_json:
-            emit({"address": address, "login": login})
-        else:
-            _say(login, alone=True, warnings=[])
-        with suppress(KeyboardInterrupt), nullcontext() if no_browser else server.in_browser(login):
-            server.run(hub, listening)
+    if storage is not None and "://" not in storage:
+        storage = f"sqlite:///{storage}"
+    options = Options(every=True, all_campaigns=True, local_token=new_token())
+    hub = server.make_hub(storage_url(storage), options)
+    listening = server.listen("127.0.0.1", port)
+    address = server.address_of(listening, "127.0.0.1")
+    login = f"{address}/login#{options.local_token}"
+    if as_json:
+        emit({"address": address, "login": login})
+    else:
+        _say(login, alone=True, warnings=[])
+    with suppress(KeyboardInterrupt), nullcontext() if no_browser else server.in_browser(login):
+        server.run(hub, listening)
 
 
 def serve(
@@ -122,41 +121,40 @@ def serve(
     The command prints a link that logs you in as owner on this machine. To let others in, create
     tokens first (assay token add) and put a TLS proxy in front.
     """
-    with telling_errors(as_json=as_json):
-        _refuse_without_packages()
-        from assay.web import serve as server
+    _refuse_without_packages()
+    from assay.web import serve as server
 
-        name = named(name, storage)
-        campaign = open_campaign(name, storage)
-        also = allow_host or []
-        alone = server.is_loopback(host) and not also and proxy is None
-        if not alone:
-            _refuse_without_tokens(campaign, storage)
-        ask_to_confirm(campaign, storage, as_json=as_json)
-        options = Options(
-            hosts=server.allowed_hosts(host, also),
-            guidelines="" if guidelines is None else _text(guidelines),
-            links=_shown(campaign, link or []),
-            images=_shown(campaign, image or []),
-            image_hosts=tuple(_host(each) for each in image_host or []),
-            image_folder=_folder(image_folder),
-            kinds=_kinds(campaign, show_as or []),
-            lease=lease,
-            all_campaigns=all_campaigns,
-            local_token=new_token() if alone else None,
-        )
-        listening = server.listen(host, port)
-        address = server.address_of(listening, host, also)
-        login = f"{address}/login#{options.local_token}" if alone else f"{address}/login"
-        warnings = [] if alone or server.hears_proxy(host, proxy) else [_WITHOUT_TLS]
-        if as_json:
-            emit({"campaign": name, "address": address, "login": login, "warnings": warnings})
-        else:
-            _say(login, alone=alone, warnings=warnings)
-        opened = server.in_browser(login) if open_ else nullcontext()
-        # Ctrl-C may also come while the browser starts: an ordinary end.
-        with suppress(KeyboardInterrupt), opened:
-            server.run(server.make_app(campaign, options), listening, proxy=proxy)
+    name = named(name, storage)
+    campaign = open_campaign(name, storage)
+    also = allow_host or []
+    alone = server.is_loopback(host) and not also and proxy is None
+    if not alone:
+        _refuse_without_tokens(campaign, storage)
+    ask_to_confirm(campaign, storage, as_json=as_json)
+    options = Options(
+        hosts=server.allowed_hosts(host, also),
+        guidelines="" if guidelines is None else _text(guidelines),
+        links=_shown(campaign, link or []),
+        images=_shown(campaign, image or []),
+        image_hosts=tuple(_host(each) for each in image_host or []),
+        image_folder=_folder(image_folder),
+        kinds=_kinds(campaign, show_as or []),
+        lease=lease,
+        all_campaigns=all_campaigns,
+        local_token=new_token() if alone else None,
+    )
+    listening = server.listen(host, port)
+    address = server.address_of(listening, host, also)
+    login = f"{address}/login#{options.local_token}" if alone else f"{address}/login"
+    warnings = [] if alone or server.hears_proxy(host, proxy) else [_WITHOUT_TLS]
+    if as_json:
+        emit({"campaign": name, "address": address, "login": login, "warnings": warnings})
+    else:
+        _say(login, alone=alone, warnings=warnings)
+    opened = server.in_browser(login) if open_ else nullcontext()
+    # Ctrl-C may also come while the browser starts: an ordinary end.
+    with suppress(KeyboardInterrupt), opened:
+        server.run(server.make_app(campaign, options), listening, proxy=proxy)
 
 
 def _refuse_without_packages() -> None:
@@ -265,45 +263,43 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Create a token. It is shown once and never stored."""
-    with telling_errors(as_json=as_json):
-        campaign = open_campaign(name, storage)
-        if role not in ROLES:
-            raise InputError(
-                f"there is no role {role!r}",
-                details=f"roles: {', '.join(ROLES)}",
-                hint=did_you_mean(role, ROLES),
-            )
-        made = make_token(campaign.desk.store, name, role, who, option="--who ")
-        number, who, token = made.number, made.who, made.token
-        if as_json:
-            emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
-            return
-        screen = console()
-        screen.print(Text.assemble(("token: ", "green"), (token, "bold")), soft_wrap=True)
-        login = f"{printable(who)} logs in as {role} at /login#TOKEN of your server."
-        screen.print(Text(f"{login} It is not shown again."), soft_wrap=True)
-        say_next(screen, follow_up("serve", name, storage))
+    campaign = open_campaign(name, storage)
+    if role not in ROLES:
+        raise InputError(
+            f"there is no role {role!r}",
+            details=f"roles: {', '.join(ROLES)}",
+            hint=did_you_mean(role, ROLES),
+        )
+    made = make_token(campaign.desk.store, name, role, who, option="--who ")
+    number, who, token = made.number, made.who, made.token
+    if as_json:
+        emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
+        return
+    screen = console()
+    screen.print(Text.assemble(("token: ", "green"), (token, "bold")), soft_wrap=True)
+    login = f"{printable(who)} logs in as {role} at /login#TOKEN of your server."
+    screen.print(Text(f"{login} It is not shown again."), soft_wrap=True)
+    say_next(screen, follow_up("serve", name, storage))
 
 
 @tokens.command("list")
 def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = False) -> None:
     """List the tokens, without their secrets."""
-    with telling_errors(as_json=as_json):
-        campaign = open_campaign(name, storage)
-        with campaign.desk.store.read() as session:
-            rows = session.tokens(name)
-        if as_json:
-            emit({"campaign": name, "tokens": [asdict(row) for row in rows]})
-            return
-        if not rows:
-            console().print(Text("No tokens yet."))
-            return
-        columns = (Column(name, "text") for name in ("id", "role", "who", "made", "revoked"))
-        cells = (
-            (str(row.id), row.role, row.name, row.created_at[:16], (row.revoked_at or "")[:16])
-            for row in rows
-        )
-        console().print(view([Table("Tokens", tuple(columns), tuple(cells))]))
+    campaign = open_campaign(name, storage)
+    with campaign.desk.store.read() as session:
+        rows = session.tokens(name)
+    if as_json:
+        emit({"campaign": name, "tokens": [asdict(row) for row in rows]})
+        return
+    if not rows:
+        console().print(Text("No tokens yet."))
+        return
+    columns = (Column(name, "text") for name in ("id", "role", "who", "made", "revoked"))
+    cells = (
+        (str(row.id), row.role, row.name, row.created_at[:16], (row.revoked_at or "")[:16])
+        for row in rows
+    )
+    console().print(view([Table("Tokens", tuple(columns), tuple(cells))]))
 
 
 @tokens.command("revoke")
@@ -315,16 +311,15 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke a token. Answers given with it stay."""
-    with telling_errors(as_json=as_json):
-        campaign = open_campaign(name, storage)
-        with campaign.desk.store.write() as session:
-            revoked = session.revoke_token(name, number)
-        if not revoked:
-            raise InputError(
-                f"there is no valid token with id {number}",
-                hint=f"see {follow_up('token list', name, storage)}",
-            )
-        if as_json:
-            emit({"campaign": name, "id": number, "revoked": True})
-            return
-        console().print(Text(f"token {number} is revoked", "green"))
+    campaign = open_campaign(name, storage)
+    with campaign.desk.store.write() as session:
+        revoked = session.revoke_token(name, number)
+    if not revoked:
+        raise InputError(
+            f"there is no valid token with id {number}",
+            hint=f"see {follow_up('token list', name, storage)}",
+        )
+    if as_json:
+        emit({"campaign": name, "id": number, "revoked": True})
+        return
+    console().print(Text(f"token {number} is revoked", "green"))

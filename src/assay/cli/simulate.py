@@ -20,7 +20,6 @@ from assay.cli.output import (
     make_folder,
     progress_bar,
     say,
-    telling_errors,
     working,
 )
 from assay.cli.render import view
@@ -109,75 +108,74 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Compare designs by replaying evaluations of a labelled file."""
-    with telling_errors(as_json=as_json):
-        if out is not None:
-            make_folder(out)
-            new_figure()  # raises before all the work if matplotlib is missing
-        metrics, classifiers = asked.get("metric", []), columns.get("classifiers")
-        threshold_for, goal = asked.get("threshold_for"), options.asked_of(asked)
-        read = options.columns_of({**columns, "positive": positive})
-        read |= _columns_for_threshold(
-            threshold_for,
-            {"score": columns.get("score"), "budget": budget},
-            {
-                "classifier": classifiers,
-                **{name: columns.get(name) for name in ("predicted", "threshold", "aux")},
-                **{name: asked.get(name) for name in ("metric", "within", "at_least")},
-                "simultaneous": asked.get("simultaneous"),
-                "parent": parent,
-                "assume": assume,
-            },
-        )
-        names = None if design is None else _words(design)
-        if threshold_for is None and not classifiers and options.is_one_metric(metrics):
-            of_several = {"parent": parent, "assume": assume}
-            _refuse_for_one_metric(**of_several, simultaneous=asked.get("simultaneous"))
-            _refuse_no_design(names)
-        read |= {"label": label, "positive": positive}
-        with working(f"reading {file}"):
-            population = Population.read(file, **read, metrics=metrics)
-        metrics = metrics or [population.vocabulary.default_metric]
-        if curve:
-            refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
-            refuse_with_curve(**refused, classifier=classifiers, aux=columns.get("aux"))
-            within = {name: goal[name] for name in ("within", "confidence") if name in goal}
-            show_curves(
-                population,
-                as_json=as_json,
-                metric=goal.get("metric", "accuracy"),
-                budget=budget and _budgets(budget)[0],
-                replications=replications,
-                seed=seed,
-                **within,
-            )
-            raise typer.Exit
-        question = Question(
-            population=population,
-            names=names,
-            bins=bins,
-            metrics=tuple(metrics),
-            budgets=None if budget is None else _budgets(budget),
+    if out is not None:
+        make_folder(out)
+        new_figure()  # raises before all the work if matplotlib is missing
+    metrics, classifiers = asked.get("metric", []), columns.get("classifiers")
+    threshold_for, goal = asked.get("threshold_for"), options.asked_of(asked)
+    read = options.columns_of({**columns, "positive": positive})
+    read |= _columns_for_threshold(
+        threshold_for,
+        {"score": columns.get("score"), "budget": budget},
+        {
+            "classifier": classifiers,
+            **{name: columns.get(name) for name in ("predicted", "threshold", "aux")},
+            **{name: asked.get(name) for name in ("metric", "within", "at_least")},
+            "simultaneous": asked.get("simultaneous"),
+            "parent": parent,
+            "assume": assume,
+        },
+    )
+    names = None if design is None else _words(design)
+    if threshold_for is None and not classifiers and options.is_one_metric(metrics):
+        of_several = {"parent": parent, "assume": assume}
+        _refuse_for_one_metric(**of_several, simultaneous=asked.get("simultaneous"))
+        _refuse_no_design(names)
+    read |= {"label": label, "positive": positive}
+    with working(f"reading {file}"):
+        population = Population.read(file, **read, metrics=metrics)
+    metrics = metrics or [population.vocabulary.default_metric]
+    if curve:
+        refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
+        refuse_with_curve(**refused, classifier=classifiers, aux=columns.get("aux"))
+        within = {name: goal[name] for name in ("within", "confidence") if name in goal}
+        show_curves(
+            population,
+            as_json=as_json,
+            metric=goal.get("metric", "accuracy"),
+            budget=budget and _budgets(budget)[0],
             replications=replications,
             seed=seed,
-            parent=parent,
-            assume=0.5 if assume is None else assume,
-            **{name: goal[name] for name in goal if name not in ("metric", "metrics")},
+            **within,
         )
-        with progress_bar("simulating") as progress:
-            result = question.answer(workers=workers, progress=progress)
-        if as_json:
-            emit(result.to_dict())
-        else:
-            console().print(view([_about(file, question, result), *result.tables]))
-        if out is not None and result.rows:
-            files = [out / "rows.csv"]
-            files[0].write_text(rows_csv(result), encoding="utf-8")
-            if not result.interrupted:  # half of the work makes no picture
-                with working("drawing the pictures"):
-                    files += draw(question, result, out, _at_threshold(file, read))
-            if not as_json:
-                saved = printable(f"{counted(len(files), 'file')} in {out}")
-                console().print(Text.assemble(("saved: ", "cyan"), saved), soft_wrap=True)
+        raise typer.Exit
+    question = Question(
+        population=population,
+        names=names,
+        bins=bins,
+        metrics=tuple(metrics),
+        budgets=None if budget is None else _budgets(budget),
+        replications=replications,
+        seed=seed,
+        parent=parent,
+        assume=0.5 if assume is None else assume,
+        **{name: goal[name] for name in goal if name not in ("metric", "metrics")},
+    )
+    with progress_bar("simulating") as progress:
+        result = question.answer(workers=workers, progress=progress)
+    if as_json:
+        emit(result.to_dict())
+    else:
+        console().print(view([_about(file, question, result), *result.tables]))
+    if out is not None and result.rows:
+        files = [out / "rows.csv"]
+        files[0].write_text(rows_csv(result), encoding="utf-8")
+        if not result.interrupted:  # half of the work makes no picture
+            with working("drawing the pictures"):
+                files += draw(question, result, out, _at_threshold(file, read))
+        if not as_json:
+            saved = printable(f"{counted(len(files), 'file')} in {out}")
+            console().print(Text.assemble(("saved: ", "cyan"), saved), soft_wrap=True)
     if result.interrupted:
         say("interrupted: ", "cyan", "the rows are those that were finished")
         raise typer.Exit(INTERRUPTED)

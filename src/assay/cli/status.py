@@ -10,7 +10,7 @@ from rich.text import Text
 from assay.campaign import Campaign
 from assay.cli import options
 from assay.cli.confirm import allow_source
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.output import AsJson, console, emit, say_next, working
 from assay.cli.render import commitment_line, note_lines, view, view_of
 from assay.cli.taking import Typed, argument, flag, only, option, takes
 from assay.core.metrics import METRICS
@@ -97,39 +97,36 @@ def status(
     write to the storage can change the place, so you confirm it (--confirm) once per machine and
     again after a change. Creating a campaign confirms it on that machine.
     """
-    with telling_errors(as_json=as_json):
-        if by is None and (metric is not None or simultaneous):
-            raise DesignError(
-                f"{'--metric' if metric is not None else '--simultaneous'} applies only to slices",
-                hint="name a column: assay status NAME --by COLUMN",
-            )
-        if yes and not confirm:
-            raise DesignError("--yes applies only to --confirm", hint="add --confirm")
-        if name is None and (by is not None or classes or confirm):
-            name = options.named(name, storage)
-        if name is not None and confirm:
-            allow_source(name, storage, yes=yes, as_json=as_json)
-            return
-        name = name or _only_or_list(options.existing(storage), every=every, as_json=as_json)
-        if name is None:
-            return
-        campaign, slices = options.open_campaign(name, storage), None
-        if by is not None:
-            with working(f"looking up {by}"):
-                slices = campaign.slices(by, metric=metric, simultaneous=simultaneous)
-        tables = _classes(campaign) if classes else []
-        if as_json:
-            tables_by_kind: dict[str, object] = (
-                {} if slices is None else {"slices": slices.to_dict()}
-            )
-            if tables:
-                tables_by_kind |= {
-                    kind: [each.to_dict() for each in tables if isinstance(each, of)]
-                    for kind, of in (("classes", ClassTable), ("confusion", ConfusionMatrix))
-                }
-            emit({**_document(campaign), **tables_by_kind})
-            return
-        _show(campaign, storage, [*([] if slices is None else [slices]), *tables])
+    if by is None and (metric is not None or simultaneous):
+        raise DesignError(
+            f"{'--metric' if metric is not None else '--simultaneous'} applies only to slices",
+            hint="name a column: assay status NAME --by COLUMN",
+        )
+    if yes and not confirm:
+        raise DesignError("--yes applies only to --confirm", hint="add --confirm")
+    if name is None and (by is not None or classes or confirm):
+        name = options.named(name, storage)
+    if name is not None and confirm:
+        allow_source(name, storage, yes=yes, as_json=as_json)
+        return
+    name = name or _only_or_list(options.existing(storage), every=every, as_json=as_json)
+    if name is None:
+        return
+    campaign, slices = options.open_campaign(name, storage), None
+    if by is not None:
+        with working(f"looking up {by}"):
+            slices = campaign.slices(by, metric=metric, simultaneous=simultaneous)
+    tables = _classes(campaign) if classes else []
+    if as_json:
+        tables_by_kind: dict[str, object] = {} if slices is None else {"slices": slices.to_dict()}
+        if tables:
+            tables_by_kind |= {
+                kind: [each.to_dict() for each in tables if isinstance(each, of)]
+                for kind, of in (("classes", ClassTable), ("confusion", ConfusionMatrix))
+            }
+        emit({**_document(campaign), **tables_by_kind})
+        return
+    _show(campaign, storage, [*([] if slices is None else [slices]), *tables])
 
 
 def _classes(campaign: Campaign) -> list[Result]:
@@ -305,20 +302,19 @@ def estimate(
     The sample must be random, of all items or of one predicted label. Hand-picked items give a
     wrong result, however narrow the interval.
     """
-    with telling_errors(as_json=as_json):
-        with working(f"reading {predictions}"):
-            from assay.campaign import estimate as estimate_from  # takes long to load
+    with working(f"reading {predictions}"):
+        from assay.campaign import estimate as estimate_from  # takes long to load
 
-            result = estimate_from(
-                labels, predictions=predictions, **columns, metric=metric, confidence=confidence
-            )
-        if as_json:
-            emit(result.to_dict())
-            return
-        screen = console()
-        screen.print(view(standing_of(Estimates({result.metric: result}), None)))
-        screen.print()
-        screen.print(note_lines(result.notes))
+        result = estimate_from(
+            labels, predictions=predictions, **columns, metric=metric, confidence=confidence
+        )
+    if as_json:
+        emit(result.to_dict())
+        return
+    screen = console()
+    screen.print(view(standing_of(Estimates({result.metric: result}), None)))
+    screen.print()
+    screen.print(note_lines(result.notes))
 
 
 # Estimates of a campaign and its goal, as blocks: current values, and missing labels.

@@ -17,7 +17,6 @@ from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import TABLE
 from assay.core.strata import Strata
-from assay.core.types import percent
 from assay.errors import counted
 from assay.labelling import Settings, Source
 from assay.results import (
@@ -65,7 +64,7 @@ def several_facts(settings: Settings) -> _Rows:
         ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, {how}"),
         ("cut by", mean if source.has_score else "nothing (no score)"),
-        ("labels", _RECYCLED if settings.design.recycles else "allocated to all metrics together"),
+        ("labels", _RECYCLED if settings.design.recycles else _TOGETHER),
     ]
 
 
@@ -264,7 +263,7 @@ def _facts(settings: Settings, goal: Goal, *, scale_given: bool) -> _Rows:
         ("metric", f"{metric_name(goal.metric)}: {TABLE[goal.metric].text}"),
         *_by_weight(settings.source),
         *_second_opinions(settings.source),
-        ("goal", _goal_text(goal)),
+        ("goal", goal_words(goal)),
         ("strata", _strata_text(settings)),
         ("cut by", _variable_text(settings)),
         ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),
@@ -293,23 +292,6 @@ def _strata_text(settings: Settings) -> str:
     if design.strata in ("auto", "ladder"):
         number = f"{settings.strata.n_strata} in all"
     return f"{design.strata}, {number}: {strata_words(design, settings.strata)}"
-
-
-def _goal_text(goal: Goal) -> str:
-    parts = []
-    if goal.within is not None:
-        parts.append(f"within ±{goal.within:g} at {percent(goal.confidence)} confidence")
-    if goal.at_least is not None:
-        confidence = f"{percent(goal.confidence)} confidence"
-        parts.append(f"at least {goal.at_least:g}: yes or no, at {confidence}")
-    if goal.threshold_for is not None:
-        confidence = f"{percent(goal.confidence)} confidence"
-        parts.append(f"a threshold with {goal.threshold_for}, at {confidence}")
-    if goal.budget is not None:
-        parts.append(f"at most {counted(goal.budget, 'label')}")
-    if goal.sample_of is not None:
-        parts.append(f"for the {goal.sample_of:,} items that these are a sample of")
-    return ", ".join(parts)
 
 
 def _variable_text(settings: Settings) -> str:
