@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from assay import load_campaign
 from assay.cli.options import parse_classifiers
-from tests.cli.conftest import Fixture
+from tests.cli.conftest import Fixture, Run
 
 
 def test_the_next_command_names_the_storage_where_it_was_given(create: Fixture) -> None:
@@ -77,3 +80,38 @@ def test_a_terminal_shows_how_far_the_reading_is(folder: Path, terminal: Fixture
     screen.wait_for("next: assay label campaign")
     assert "reading predictions.csv" in screen.seen
     assert folder.exists()
+
+
+MAIL = "mail_id,p_spam,text,label\n" + "".join(
+    f"m{n},{(n * 0.618) % 1:.3f},words {n},{n % 2}\n" for n in range(300)
+)
+PROPOSED = (
+    "--id mail_id --score p_spam --threshold 0.5 --show text --metric precision --within 0.05"
+)
+
+
+def test_a_file_alone_gets_a_command_proposed(run: Run) -> None:
+    Path("mail.csv").write_text(MAIL)
+    refused = run("create", "mail.csv")
+    assert refused.exit_code == 1
+    assert f"perhaps assay create mail.csv {PROPOSED}" in " ".join(refused.output.split())
+    assert run("create", *f"mail.csv {PROPOSED}".split()).exit_code == 0  # it is what works
+    Path("words.csv").write_text("a,b\nx,12\ny,7\n")
+    refused = run("create", "words.csv")
+    assert "looks like a score or a predicted label" in refused.output
+    assert "columns: a, b" in refused.output
+
+
+@pytest.mark.parametrize(("answer", "made"), [("\n", True), ("n\n", False)])
+def test_on_a_terminal_the_proposal_is_a_question(
+    run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, made: bool
+) -> None:
+    Path("mail.csv").write_text(MAIL)
+    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(import_module("assay.cli.proposed"), "sys", terminal)
+    told = run("create", "mail.csv", "--within", "0.2", input=answer)
+    assert "may hold the answer: not shown" in told.output
+    assert (told.exit_code == 0) == made == Path("assay.db").exists()
+    if made:
+        settings = load_campaign("campaign", storage="sqlite:///assay.db").settings
+        assert (settings.goal.within, list(settings.source.seen)) == (0.2, ["text"])

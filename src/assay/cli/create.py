@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from assay.campaign import Campaign, create_campaign, replacing
 from assay.cli import options
 from assay.cli.output import AsJson
+from assay.cli.proposed import completed
 from assay.cli.summary import document, make_campaign, render_campaign
 from assay.cli.taking import Typed, flag, option, takes
 from assay.core.cut_methods import METHODS
@@ -72,7 +73,11 @@ def create(
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a campaign from a file of predictions."""
+    """Create a campaign from a file of predictions.
+
+    Without options, Assay shows the columns of the file and proposes a command.
+    """
+    columns, asked = completed(file, columns, asked, as_json=as_json)
     if mode is None:
         mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
     cut = {"strata": strata, "bins": bins, "allocation": allocation}

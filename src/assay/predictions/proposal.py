@@ -1,6 +1,7 @@
 """First look at predictions: their columns with some values, and what each of them probably is."""
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +61,33 @@ class Proposal:
     threshold: float | None  # of the score, without predicted labels
     show: tuple[str, ...]
     truth: tuple[str, ...]  # columns that may hold the answer: reviewers should not see them
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same as options of a campaign; what is not proposed is left out."""
+        names = ("id", "score", "predicted", "positive", "threshold")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {**given, **({"show": [*self.show]} if self.show else {})}
+
+    def use_of(self, column: str) -> str:
+        """Use of a column, in a word or two."""
+        uses = {self.score: "score", self.predicted: "predicted label", self.id: "id"}
+        uses |= dict.fromkeys(self.show, "shown to reviewers")
+        uses |= dict.fromkeys(self.truth, "may hold the answer: not shown")
+        return uses.get(column, "")
+
+
+def as_command(path: str, options: Mapping[str, Any]) -> str:
+    """Command that creates a campaign with these options.
+
+    >>> as_command("my file.csv", {"score": "p", "threshold": 0.5, "show": ["text", "title"]})
+    "assay create 'my file.csv' --score p --threshold 0.5 --show text --show title"
+    """
+    words = ["assay", "create", path]
+    for name, value in options.items():
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", f"{each:g}" if isinstance(each, float) else str(each)]
+    return shlex.join(words)
 
 
 def propose(source: object) -> Proposal:

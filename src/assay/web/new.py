@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from starlette.routing import Route
 from assay.campaign import create_campaign
 from assay.core.metrics import METRICS
 from assay.labelling import listed_names
-from assay.predictions import propose
+from assay.predictions import as_command, propose
 from assay.simulation import plan
 from assay.web.auth import LOCAL_OWNER, needs
 from assay.web.http import read_document, refuse, render, text_in
@@ -59,11 +58,7 @@ class Wanted:
     @property
     def command(self) -> str:
         """The same campaign, typed."""
-        words = ["assay", "create", _short(self.path)]
-        for name, value in self.options.items():
-            for each in value if isinstance(value, list) else [value]:
-                words += [f"--{name}", f"{each:g}" if isinstance(each, float) else str(each)]
-        return shlex.join(words)
+        return as_command(_short(self.path), self.options)
 
     @property
     def python(self) -> str:
