@@ -23,7 +23,15 @@ from assay.predictions import Columns, Scan
 from assay.storage import open_store
 
 _PAPER_3 = ("assume", "parent")
-_PRESETS = ("default", "bennett-carvalho", "kumar-raj", "recycle", "recycle-sample", "random")
+_PRESETS: dict[str, Callable[..., Design]] = {
+    "default": Design,
+    "bennett-carvalho": Design.bennett_carvalho,
+    "kumar-raj": Design.kumar_raj,
+    "recycle": partial(Design.recycle, option="shuffle"),
+    "recycle-sample": partial(Design.recycle, option="sample"),
+    "random": Design.simple_random,
+}
+_WITHOUT_STRATA = {"recycle": "recycled samples have", "random": "simple random sampling has"}
 
 
 _sampling = partial(option, panel="Design")
@@ -152,36 +160,22 @@ def _design(preset: str, mode: str, **choices: str | float | None) -> Design:
             f"--design {preset}",
             hint="leave one of the two out",
         )
-    for name in _PAPER_3 if not preset.startswith("recycle") else ():
-        if name in given:
+    if preset not in _PRESETS:
+        raise DesignError(
+            f"unknown design {preset!r}",
+            details=f"designs: {', '.join(_PRESETS)}",
+            hint=did_you_mean(preset, _PRESETS),
+        )
+    family = preset.partition("-")[0]
+    for name, value in given.items():
+        if name in _PAPER_3 and family != "recycle":
             raise DesignError(
-                f"--{name} {given[name]} applies only to --design recycle",
+                f"--{name} {value} applies only to --design recycle",
                 hint="leave it out, or add --design recycle",
             )
-    match preset:
-        case "default":
-            return replace(MODES[mode], **given)
-        case "bennett-carvalho":
-            return Design.bennett_carvalho(**given)
-        case "kumar-raj":
-            return Design.kumar_raj(**given)
-        case "recycle" | "recycle-sample":
-            if cut := [name for name in given if name not in _PAPER_3]:
-                raise DesignError(
-                    f"--{cut[0]} does not apply: recycled samples have no strata",
-                    hint="leave it out, or choose another --design",
-                )
-            option: Any = "sample" if preset.endswith("sample") else "shuffle"
-            return Design.recycle(option=option, **given)
-        case "random" if given:
+        if name not in _PAPER_3 and family in _WITHOUT_STRATA:
             raise DesignError(
-                f"--{next(iter(given))} does not apply: simple random sampling has no strata",
+                f"--{name} does not apply: {_WITHOUT_STRATA[family]} no strata",
                 hint="leave it out, or choose another --design",
             )
-        case "random":
-            return Design.simple_random()
-    raise DesignError(
-        f"unknown design {preset!r}",
-        details=f"designs: {', '.join(_PRESETS)}",
-        hint=did_you_mean(preset, _PRESETS),
-    )
+    return replace(MODES[mode], **given) if mode != "default" else _PRESETS[preset](**given)

@@ -10,12 +10,12 @@ from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import AsJson, console, emit, progress_bar, say_next, working
+from assay.cli.output import AsJson, console, emit, progress_bar, say_next, say_saved, working
 from assay.cli.render import view_of
 from assay.cli.taking import option
 from assay.errors import DesignError
 from assay.report import COLOURS, curve_page
-from assay.results import ThresholdCurve, distinct, metric_name, printable
+from assay.results import ThresholdCurve, distinct, metric_name
 from assay.simulation import Population, new_figure, simulate_curves
 
 FORMATS = ("html", "png", "csv")
@@ -67,8 +67,7 @@ def curve(
     screen = console()
     screen.print(Text(str(chosen)) if chosen is not None else view_of(result.document()))
     if output is not None:
-        line = Text.assemble(("saved: ", "green"), printable(output))
-        screen.print(line, soft_wrap=True)
+        say_saved(screen, output)
     elif not campaign.done:
         say_next(screen, follow_up("label", campaign.name, storage))
 

@@ -20,7 +20,15 @@ from assay.campaign import (
     write_unjudged,
 )
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign
-from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, working
+from assay.cli.output import (
+    AsJson,
+    collecting_warnings,
+    console,
+    emit,
+    say_next,
+    say_saved,
+    working,
+)
 from assay.cli.taking import Typed, argument, flag, option, takes
 from assay.errors import InputError, counted, did_you_mean
 from assay.exchange import FORMATS, read_map
@@ -93,7 +101,7 @@ def import_(
         screen.print(
             f"read as {result.format}, inferred from its name and content (--format overrides)"
         )
-    screen.print(Text.assemble(("saved: ", "green"), _counts(asdict(result))))
+    say_saved(screen, _counts(asdict(result)))
     say_next(screen, follow_up("status", name, storage))
 
 
@@ -133,8 +141,7 @@ def _take_verdicts(
         if getattr(imported, what) or what == "new"
     )
     place = imported.file.name if imported.file.parent == Path.cwd() else imported.file
-    summary = f"{imported.in_all:,} verdicts in {printable(place)}: {counts}"
-    screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
+    say_saved(screen, f"{imported.in_all:,} verdicts in {place}: {counts}")
     screen.print(
         Text(f"{printable(name)} continues with {printable(imported.column)} as a second opinion")
     )
@@ -231,16 +238,14 @@ def _tell(written: Written, output: Path | None, config: Path | None) -> None:
     """Report the saved file, or print its content; remarks must not get into a pipe."""
     screen = console(stderr=output is None)
     if output is not None:
-        summary = f"{counted(written.count, 'row')} in {printable(output)}"
-        screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
+        say_saved(screen, f"{counted(written.count, 'row')} in {output}")
     elif console().is_terminal:
         typer.echo(printable(written.content.decode().replace("\r\n", "\n")), nl=False)
     else:
         # Bytes, because the locale's encoding must not change ids.
         typer.get_binary_stream("stdout").write(written.content)
     if config is not None:
-        summary = f"the labelling configuration in {printable(config)}"
-        screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
+        say_saved(screen, f"the labelling configuration in {config}")
     elif written.config is not None:
         screen.print("note: --config FILE saves the labelling configuration that goes with it")
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.cli.exchange import format_of_name, pairs_of, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, working
+from assay.cli.output import AsJson, console, emit, say_next, say_saved, working
 from assay.cli.render import view_of
 from assay.cli.taking import Typed, option, takes
 from assay.errors import InputError
@@ -114,4 +114,4 @@ def _convert(logs: list[Path], output: Path | None, verdicts: Typed, *, as_json:
         return
     screen = console()
     screen.print(Text(printable(str(table))))
-    screen.print(Text.assemble(("saved: ", "green"), printable(output)), soft_wrap=True)
+    say_saved(screen, output)

@@ -8,11 +8,10 @@ from rich.text import Text
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, working
+from assay.cli.output import AsJson, console, emit, say_next, say_saved, working
 from assay.cli.render import view_of
 from assay.cli.taking import option
 from assay.errors import InputError, counted
-from assay.results import printable
 
 
 def errors(
@@ -66,8 +65,7 @@ def errors(
         return
     screen = console()
     if output is not None:
-        line = f"{counted(len(result), 'row')} in {printable(output)}"
-        screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
+        say_saved(screen, f"{counted(len(result), 'row')} in {output}")
         return
     screen.print(view_of(result.document(limit)))
     if len(result) > limit:

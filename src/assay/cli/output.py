@@ -52,6 +52,11 @@ def say_next(screen: Console, command: str) -> None:
     screen.print(line, soft_wrap=True)
 
 
+def say_saved(screen: Console, what: object) -> None:
+    """Name what the command has saved, on one line for copying."""
+    screen.print(Text.assemble(("saved: ", "green"), printable(what)), soft_wrap=True)
+
+
 def tell(
     # document, view: return it for machines, and for people; only one of the two is called.
     document: Callable[[], Mapping[str, Any]],

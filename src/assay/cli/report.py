@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.audit import Bundle, named_zip, verify_bundle, verify_campaign
 from assay.cli.options import NameOrOnly, StorageUrl, existing, named, open_campaign
-from assay.cli.output import AsJson, console, echo, emit, working
+from assay.cli.output import AsJson, console, echo, emit, say_saved, working
 from assay.cli.render import view_of
 from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, did_you_mean
@@ -97,7 +97,7 @@ def _tell(made: Report, files: list[Path], packed: Bundle | None) -> None:
     screen = console()
     screen.print(Text(printable(made)), soft_wrap=True)
     for line in [*map(str, files), *([] if packed is None else [str(packed)])]:
-        screen.print(Text.assemble(("saved: ", "green"), printable(line)), soft_wrap=True)
+        say_saved(screen, line)
 
 
 # ``assay verify``: check the books of a campaign, or an audit bundle.
@@ -138,11 +138,7 @@ def verify(
             _refuse_option(name, "--against", against)
             verification = verify_bundle(name, commitment=commitment)
         else:
-            if commitment is not None:
-                raise InputError(
-                    f"--commitment applies only to a bundle, and {name} is a campaign in a storage",
-                    hint="assay status shows the commitment of a campaign",
-                )
+            _refuse_commitment(name, commitment)
             verification = verify_campaign(
                 name, storage=existing(storage), report=report, against=against
             )
@@ -152,6 +148,14 @@ def verify(
         console().print(view_of(verification.document()), soft_wrap=True)
     if not verification.clean:
         raise typer.Exit(1)
+
+
+def _refuse_commitment(name: str, commitment: str | None) -> None:
+    if commitment is not None:
+        raise InputError(
+            f"--commitment applies only to a bundle, and {name} is a campaign in a storage",
+            hint="assay status shows the commitment of a campaign",
+        )
 
 
 def _refuse_option(bundle: str, option: str, value: object) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from assay.cli import options
 from assay.cli.curve import refuse_with_curve, show_curves
@@ -20,6 +19,7 @@ from assay.cli.output import (
     make_folder,
     progress_bar,
     say,
+    say_saved,
     working,
 )
 from assay.cli.render import view
@@ -29,7 +29,7 @@ from assay.core.rules import refuse
 from assay.core.types import percent
 from assay.errors import DesignError, counted
 from assay.predictions import Columns, read_labelled
-from assay.results import Pairs, metric_name, printable
+from assay.results import Pairs, metric_name
 from assay.simulation import (
     DESIGN_NAMES,
     SEVERAL_DESIGNS,
@@ -174,8 +174,7 @@ def simulate(
             with working("drawing the pictures"):
                 files += draw(question, result, out, _at_threshold(file, read))
         if not as_json:
-            saved = printable(f"{counted(len(files), 'file')} in {out}")
-            console().print(Text.assemble(("saved: ", "cyan"), saved), soft_wrap=True)
+            say_saved(console(), f"{counted(len(files), 'file')} in {out}")
     if result.interrupted:
         say("interrupted: ", "cyan", "the rows are those that were finished")
         raise typer.Exit(INTERRUPTED)
