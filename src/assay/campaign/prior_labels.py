@@ -109,42 +109,43 @@ def find_prior_labels(
             f"there are no labels in {source}",
             details=f"{counted(without_label, 'row')} without a label" if without_label else "",
         )
-    items = predictions.find(list(answers), variable=variable, scale=scale)
-    missing = [id for id, item in zip(answers, items, strict=True) if item is None]
+    found = predictions.find(list(answers), variable=variable, scale=scale)
+    missing = [id for id, item in zip(answers, found, strict=True) if item is None]
     if missing:
-        raise LabelError(
-            f"{len(missing):,} of {len(answers):,} labels in {source} are of items that are not "
-            "among the predictions; nothing was recorded",
-            details=f"first: {', '.join(repr(id) for id in missing[:_SHOW_AT_MOST])}; "
-            f"the predictions are {predictions.source}, {predictions.size:,} items, ids are "
-            f"{predictions.id_kind}s",
-            hint="give the predictions that the labelled items were drawn from, all of them",
-            ids=map(str, missing),
-        )
-    pairs = [(item, answers[item.card.id]) for item in items if item is not None]
-    needed = [pair for pair in pairs if None in sides or pair[0].card.predicted in sides]
+        raise _missing(missing, f"{len(answers):,} labels in {source}", predictions)
+    items = [item for item in found if item is not None]
+    needed = [item for item in items if None in sides or item.card.predicted in sides]
     if not needed:
         side = "yes" if sides == [True] else "no"
         raise LabelError(
-            f"none of the {len(pairs):,} labels in {source} is of an item predicted {side}",
+            f"none of the {len(items):,} labels in {source} is of an item predicted {side}",
             hint="estimate another metric, or label items drawn at random among those",
         )
-    cards = tuple(item.card for item, _ in needed)
-    values = np.array([item.value for item, _ in needed])
+    cards = tuple(item.card for item in needed)
+    values = np.array([item.value for item in needed])
+    predicted = np.array([bool(card.predicted) for card in cards])
+    chance = _chance(
+        predictions, values=values, predicted=predicted, variable=variable, scale=scale, sides=sides
+    )
     return PriorLabels(
         cards=cards,
-        answers=tuple(answer for _, answer in needed),
+        answers=tuple(answers[card.id] for card in cards),
         values=values,
-        chance=_chance(
-            predictions,
-            values=values,
-            predicted=np.array([bool(card.predicted) for card in cards]),
-            variable=variable,
-            scale=scale,
-            sides=sides,
-        ),
-        elsewhere=len(pairs) - len(needed),
+        chance=chance,
+        elsewhere=len(items) - len(needed),
         without_label=without_label,
+    )
+
+
+def _missing(ids: list[Id], labels: str, predictions: Predictions) -> LabelError:
+    return LabelError(
+        f"{len(ids):,} of {labels} are of items that are not among the predictions; nothing was "
+        "recorded",
+        details=f"first: {', '.join(repr(id) for id in ids[:_SHOW_AT_MOST])}; "
+        f"the predictions are {predictions.source}, {predictions.size:,} items, ids are "
+        f"{predictions.id_kind}s",
+        hint="give the predictions that the labelled items were drawn from, all of them",
+        ids=map(str, ids),
     )
 
 

@@ -98,15 +98,7 @@ def estimate(
     """
     id = key_name(id)
     population = read_predictions(predictions, id=id, **picked(Columns, locals()).of_one)
-    for doubt in population.doubts:
-        doubt.refuse()
-    if population.weighted:
-        raise PredictionsError(
-            f"the items of {population.source} have weights",
-            details="labels of items that were drawn at random, and not by weight, are for a "
-            "metric in which every item counts once",
-            hint="leave out sample_weight; a campaign with weights draws in proportion to them",
-        )
+    _refuse_unfit(population)
     goal = Goal(metric, budget=population.size, confidence=confidence)
     counts = (population.positives, population.size)
     sides = sides_to_cut(_ONE_LOOK, goal.metric, *counts, population.source)
@@ -127,6 +119,18 @@ def estimate(
     doubts = (doubt.warning for doubt in population.doubts)
     notes = (*doubts, *_notes(prior_labels, cut, plain))
     return estimate_of(cut.shown(), _INTERVAL, notes)
+
+
+def _refuse_unfit(population: Predictions) -> None:
+    for doubt in population.doubts:
+        doubt.refuse()
+    if population.weighted:
+        raise PredictionsError(
+            f"the items of {population.source} have weights",
+            details="labels of items that were drawn at random, and not by weight, are for a "
+            "metric in which every item counts once",
+            hint="leave out sample_weight; a campaign with weights draws in proportion to them",
+        )
 
 
 class _Counts:

@@ -14,7 +14,7 @@ References
    Journal of Econometrics 75 (1996).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log, sqrt
 
@@ -106,14 +106,7 @@ def curve_bands(
     total = float(bins.items.sum())
     inner = _inner(cells.items / total)
     values = estimated.measures(names)
-    lower, upper = ([each.measures(names) for each in way] for way in (worst, best))
-    ends = {
-        name: (
-            np.minimum(*(each[name] for each in lower)),
-            np.maximum(*(each[name] for each in upper)),
-        )
-        for name in values
-    }
+    ends = _ends(worst, best, names)
     return CurveBands(
         threshold=bins.score[starts],
         items=cells.items,
@@ -126,6 +119,20 @@ def curve_bands(
         },
         inner=inner,
     )
+
+
+def _ends(
+    worst: Sequence[Curves], best: Sequence[Curves], names: tuple[str, ...]
+) -> dict[str, tuple[Floats, Floats]]:
+    """Lowest and highest values of each measure, at every threshold."""
+    lower, upper = ([each.measures(names) for each in way] for way in (worst, best))
+    return {
+        name: (
+            np.minimum(*(each[name] for each in lower)),
+            np.maximum(*(each[name] for each in upper)),
+        )
+        for name in lower[0]
+    }
 
 
 def drawn_positives(

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import METRICS, Kind, canonical_metric
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 
@@ -354,17 +354,7 @@ def ratio(
     no_size = size - yes_size
     kind = METRICS[name]
     if kind.power is not None:
-        shift, half = kind.scale
-        scale = half * (yes_size * no_size) ** (kind.power - 1) if yes_size * no_size > 0 else 0.0
-        alone = (no_size / size, yes_size / size) if shift else (0.0, 0.0)
-        return Ratio(
-            0.0,
-            scale * (no_size * yes - yes_size * (1 - yes)),
-            0.0,
-            np.ones_like(yes),
-            Classes(size, kind.power, shift, alone),
-            says_yes,
-        )
+        return _over_class_sizes(kind, kind.power, says_yes, yes_size, no_size)
     (a_yes, b_yes), (a_no, b_no) = (kind.slopes(predicted=predicted) for predicted in (True, False))
     (_, fp, _, tn), (_, fp_below, _, tn_below) = kind.top, kind.bottom
     return Ratio(
@@ -373,4 +363,22 @@ def ratio(
         fp_below * yes_size + tn_below * no_size,
         b_yes * yes + b_no * (1 - yes),
         predicted=says_yes,
+    )
+
+
+def _over_class_sizes(
+    kind: Kind, power: float, says_yes: Bools, yes_size: float, no_size: float
+) -> Ratio:
+    """Coefficients of a metric that is divided by a power of the sizes of both true classes."""
+    yes, size = says_yes.astype(np.float64), yes_size + no_size
+    shift, half = kind.scale
+    scale = half * (yes_size * no_size) ** (power - 1) if yes_size * no_size > 0 else 0.0
+    alone = (no_size / size, yes_size / size) if shift else (0.0, 0.0)
+    return Ratio(
+        0.0,
+        scale * (no_size * yes - yes_size * (1 - yes)),
+        0.0,
+        np.ones_like(yes),
+        Classes(size, power, shift, alone),
+        says_yes,
     )

@@ -145,18 +145,7 @@ def read_judgements(
         rows, own_scorer, part_notes = _rows(
             content, scorer, (id_column, verdict_column, score_column)
         )
-        problems = list[str]()
-        for row in rows:
-            try:
-                _take(verdicts, row, meaning)
-            except LabelError as error:
-                problems.append(f"{row.where}: {error.problem}")
-        if problems:
-            raise InputError(
-                f"{counted(len(problems), 'judgement')} of {content.name} cannot be read",
-                details=first(problems),
-                hint="give the meaning of words: map={'pass': 'yes', 'fail': 'no'}",
-            )
+        _take_all(verdicts, rows, meaning, content.name)
         scorers.add(own_scorer)
         notes += part_notes
     if not verdicts:
@@ -187,6 +176,26 @@ class _Verdicts:
         else:
             score = self.yes / (self.yes + self.no) if self.yes + self.no else None
         return Judgement(item, verdict, score, self.times)
+
+
+def _take_all(
+    verdicts: dict[str, _Verdicts],
+    records: Iterable[Scored | Row],
+    meaning: Mapping[str, object],
+    log: str,
+) -> None:
+    problems = list[str]()
+    for record in records:
+        try:
+            _take(verdicts, record, meaning)
+        except LabelError as error:
+            problems.append(f"{record.where}: {error.problem}")
+    if problems:
+        raise InputError(
+            f"{counted(len(problems), 'judgement')} of {log} cannot be read",
+            details=first(problems),
+            hint="give the meaning of words: map={'pass': 'yes', 'fail': 'no'}",
+        )
 
 
 def _take(

@@ -26,19 +26,7 @@ from assay.results import ClassRow, ClassTable, ConfusionCell, ConfusionMatrix
 def confusion_of(labelling: Labelling, classifier: str | None = None) -> ConfusionMatrix:
     """Confusion matrix of a classifier."""
     settings = labelling.settings
-    if settings.classes.is_yes_or_no:
-        raise DesignError(
-            f"campaign {settings.name!r} has yes and no, not classes",
-            hint="its precision and recall have the same information",
-        )
-    if settings.classes.multilabel:
-        raise DesignError(
-            f"items of campaign {settings.name!r} may have several classes",
-            details="a missed class is not predicted as another one, so there is no confusion "
-            "matrix",
-            hint="precision:CLASS and recall:CLASS show how often a class is predicted wrongly, "
-            "and missed",
-        )
+    _refuse_without_matrix(settings)
     place = place_of(settings.strata.classifiers, classifier)
     state, parts = labelling.rounds.state, parts_of(settings.strata)
     whose = settings.strata.classifiers[place]
@@ -65,6 +53,22 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     return ConfusionMatrix(
         settings.classes.names, tuple(cells), items, settings.goal.confidence, name_of(whose)
     )
+
+
+def _refuse_without_matrix(settings: Settings) -> None:
+    if settings.classes.is_yes_or_no:
+        raise DesignError(
+            f"campaign {settings.name!r} has yes and no, not classes",
+            hint="its precision and recall have the same information",
+        )
+    if settings.classes.multilabel:
+        raise DesignError(
+            f"items of campaign {settings.name!r} may have several classes",
+            details="a missed class is not predicted as another one, so there is no confusion "
+            "matrix",
+            hint="precision:CLASS and recall:CLASS show how often a class is predicted wrongly, "
+            "and missed",
+        )
 
 
 def matrices_of(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:

@@ -213,18 +213,7 @@ def _of_one(
             check_together(design, goal, frames[label].strata.n_strata)
     spread, limit = population.random_variance(name), _honest_limit(population, goals[0])
     opined = population.opined(name)
-    recut = {  # the strata that a campaign would cut anew by second opinions
-        label
-        for label, design in chosen.items()
-        if opined and design.variable == "score" and not design.replacement
-    }.difference(_BASELINES)
-    if opined is not None and not recut:
-        raise DesignError(
-            f"none of the designs {', '.join(each for each in chosen if each not in _BASELINES)} "
-            "can use second opinions",
-            details="strata by the score that are cut anew, without replacement, can: default",
-            hint="name the design default, or leave out aux",
-        )
+    recut = _recut_by_opinions(chosen) if opined is not None else ()
     for goal in goals:
         for label, design in chosen.items():
             frame, compared = frames[label], _RANDOM
@@ -237,6 +226,23 @@ def _of_one(
                 again = RecutTask(label + AUX, opined, design, goal, batch)
                 wanted = Wanted(name, frame.value, goal, spread)  # the limit is of the score
                 yield Entry(again.name, again, (wanted,), _RANDOM)
+
+
+def _recut_by_opinions(chosen: Mapping[str, Design]) -> list[str]:
+    """Designs whose strata a campaign would cut anew by second opinions."""
+    own = {label: design for label, design in chosen.items() if label not in _BASELINES}
+    recut = [
+        label
+        for label, design in own.items()
+        if design.variable == "score" and not design.replacement
+    ]
+    if not recut:
+        raise DesignError(
+            f"none of the designs {', '.join(own)} can use second opinions",
+            details="strata by the score that are cut anew, without replacement, can: default",
+            hint="name the design default, or leave out aux",
+        )
+    return recut
 
 
 def _designs_of_one(designs: Designs | None, bins: int | None, goal: Goal) -> dict[str, Design]:
