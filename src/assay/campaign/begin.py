@@ -167,15 +167,7 @@ def begin_as_comparison(
         known = classes_of_several(of_now, classes, series.metrics, [old.classes], look=True)
     columns: dict[str, Any] = {"classifiers": both, **kept, "seed": period.seed}
     predictions = read_compared([before, period.predictions], classes=known, **columns)
-    # With more classes now, the fingerprint is that of the former numbers.
-    same = known is None or known.names == old.classes.names
-    then_read = (
-        predictions if same else read_compared([before, before], classes=old.classes, **columns)
-    )
-    check_same_before(old.source.parts[-1], then_read.parts[0], last)
-    refuse_other_ids(predictions, old)
-    if known is not None:
-        refuse_names_of_classes(predictions.classifiers, known)
+    _refuse_changed(predictions, before, last, known, columns)
     setup = set_up(
         predictions,
         shared,
@@ -200,6 +192,26 @@ def begin_as_comparison(
         )
     settings = replace(settings, prior=prior_of(campaign, predictions, settings))
     return period.start(settings, predictions, [old])
+
+
+def _refuse_changed(
+    predictions: Predictions,
+    before: Scan,
+    last: Member,
+    known: Vocabulary | None,
+    columns: Mapping[str, Any],
+) -> None:
+    """Refuse periods that the last one's labels do not belong to."""
+    old = last.settings
+    # With more classes now, the fingerprint is that of the former numbers.
+    same = known is None or known.names == old.classes.names
+    then_read = (
+        predictions if same else read_compared([before, before], classes=old.classes, **columns)
+    )
+    check_same_before(old.source.parts[-1], then_read.parts[0], last)
+    refuse_other_ids(predictions, old)
+    if known is not None:
+        refuse_names_of_classes(predictions.classifiers, known)
 
 
 def _shared_scores(
