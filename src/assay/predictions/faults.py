@@ -185,9 +185,13 @@ def bad_condition(
     where: str, error: Exception, names: Sequence[str], hint: str = ""
 ) -> PredictionsError:
     """Error: a database cannot interpret a condition."""
+    bare = re.search(r"(\w+)\s*(=|<>|!=)\s*([^\W\d]\w*)\s*(?!\w|\()", where)
+    unquoted = bare is not None and bare[1] in names and bare[3] not in names
+    if bare is not None and unquoted:
+        hint = f"text is quoted: {bare[1]} {bare[2]} '{bare[3]}'"
     return PredictionsError(
         f"where={where!r} cannot be used",
-        details=f"{first_lines(error, 2)}\ncolumns: {', '.join(names)}",
+        details=f"{first_lines(error, 1 if unquoted else 2)}\ncolumns: {', '.join(names)}",
         hint=hint,
     )
 

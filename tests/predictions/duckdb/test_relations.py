@@ -419,6 +419,7 @@ def test_folders(tmp_path: Path) -> None:
     ("where", "words"),
     [
         ("lnag = 'en'", "where=\"lnag = 'en'\" cannot be used | lnag | columns: id, score, lang"),
+        ("lang = en", "where='lang = en' cannot be used | text is quoted: lang = 'en'"),
         ("lang = ", "where='lang = ' cannot be used | syntax error | columns: id"),
         ("1 = 1); COPY (SELECT 1) TO 'x.csv'; SELECT (1", "is more than a condition"),
         ("lang = 'de'", "where=\"lang = 'de'\" leaves no row of | a.parquet | at least one"),
