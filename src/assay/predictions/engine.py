@@ -54,6 +54,7 @@ def span_of(spans: Sequence[Span], values: Floats, predicted: Bools | Ints) -> I
 
     `values`, `predicted`, (N,): the rows' stratification variable, and their labels or codes.
 
+    >>> from math import inf
     >>> low, high = Span(True, -inf, 0.5, 0), Span(True, 0.5, inf, 0)
     >>> span_of([low, high], np.array([0.5, 0.2, 0.9]), np.array([True, True, False]))
     array([ 1,  0, -1])

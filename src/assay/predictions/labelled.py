@@ -10,11 +10,11 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import number_in, places_of
 from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
-from assay.predictions.column import Column, Ids, Loaded
+from assay.predictions.column import Column, Loaded
 from assay.predictions.duckdb.loading import load_columns
 from assay.predictions.label_sets import label_layout, load_label_sets
 from assay.predictions.layout import Layout, alone, by_name, roles_of, with_top
-from assay.predictions.memory import MemoryScanner, judge, ranks_of, take_ids
+from assay.predictions.memory import MemoryScanner, ranks_of, take_ids
 from assay.predictions.opinions import Opinions
 from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
@@ -117,19 +117,17 @@ def _of_classes(
     roles = with_class_columns(scan, roles_of(classifiers, known), known, [])
     refuse_no_column("label", label)
     loaded = load_columns(scan, Layout(roles), [label])
-    ids = take_ids(loaded, None)
-    judged = judge(loaded, roles, ids)
+    codes, ranks = _judged(loaded, Layout(roles))
     numbers = _numbers(loaded.columns[label], known)
-    right = numbers == judged.codes % len(known)
     return Labelled(
         loaded.source,
         tuple(roles),
-        judged.codes,
-        right,
-        judged.ranks,
+        codes,
+        numbers == codes % len(known),
+        ranks,
         classes=known,
         numbers=numbers,
-        places=_places(loaded, roles, known, ids, numbers) if ranked else None,
+        places=_places(loaded, roles, known, numbers) if ranked else None,
     )
 
 
@@ -138,25 +136,23 @@ def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Voca
     refuse_no_column("label", label)
     layout = label_layout(source, classifiers, classes)
     loaded = load_label_sets(source, layout)
-    judged = judge(loaded, layout.judges, take_ids(loaded, None))
+    codes, ranks = _judged(loaded, layout)
     truth = label_layout(source, by_name(None, {"predicted": label}), classes)
-    table = load_label_sets(source, truth)
-    numbers = judge(table, truth.judges, take_ids(table, None)).codes
-    return Labelled(
-        loaded.source,
-        layout.classifiers,
-        judged.codes,
-        numbers == judged.codes % classes.kinds,
-        judged.ranks,
-        classes=classes,
-        numbers=numbers,
-    )
+    numbers, _ = _judged(load_label_sets(source, truth), truth)
+    right, names = numbers == codes % classes.kinds, layout.classifiers
+    return Labelled(loaded.source, names, codes, right, ranks, classes=classes, numbers=numbers)
 
 
-def _places(
-    loaded: Loaded, roles: Mapping[str, Roles], classes: Vocabulary, ids: Ids, numbers: Ints
-) -> Ints:
+def _judged(loaded: Loaded, layout: Layout) -> tuple[Ints, Floats]:
+    """Codes of all items, and mean ranks."""
+    scanner = MemoryScanner(loaded, layout)
+    codes, values = scanner.every.predicted.astype(np.int64), scanner.every.values
+    return codes, values if scanner.coded else ranks_of(values, codes, layout.first.n_classes)
+
+
+def _places(loaded: Loaded, roles: Mapping[str, Roles], classes: Vocabulary, numbers: Ints) -> Ints:
     """Rank of each item's class by the probabilities of each classifier."""
+    ids = take_ids(loaded, None)
     each = [[loaded.columns[name] for name in role.of_class] for role in roles.values()]
     behind = np.full(len(ids), len(classes), dtype=np.int64)
     places = [places_of(own, classes, ids, numbers) if own else behind for own in each]

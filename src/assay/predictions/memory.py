@@ -1,9 +1,9 @@
 """Predictions in memory: a scanner of arrays, of one or several classifiers."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -17,7 +17,7 @@ from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.tally import cells_of
-from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.core.weights import impressions
 from assay.errors import PredictionsError
@@ -209,18 +209,36 @@ class MemoryScanner(ArrayScanner):
         return score, predicted, beside, check
 
     def _read_codes(self, ids: Ids) -> "_Read":
-        """Mean ranks and codes of several classifiers, or with slices or second opinions."""
-        loaded, layout = self._loaded, self._layout
-        digest = ids.digest if layout.is_one else None
-        judged = judge(loaded, layout.judges, ids, keep_scores=bool(layout.aux), digest=digest)
+        """Mean ranks and codes of several classifiers, or with slices or second opinions.
+
+        Processes one classifier at a time, so that only one has its scores as float64.
+        """
+        loaded, layout, judges = self._loaded, self._layout, self._layout.judges
+        scores, counted, doubts = dict[str, Floats](), list[ScoreCells](), list[Doubt]()
+        codes, total = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids))
+        digest = ids.digest if layout.is_one else None  # for the fingerprint
+        for place, (name, role) in enumerate(judges.items()):
+            with about(name):
+                score, predicted = taken(loaded, role, ids)
+            codes += predicted.astype(np.int64) * role.n_classes**place
+            if layout.aux and (role.has_score or len(judges) == 1):
+                scores[name] = score
+            counted.append(cells_of(score, predicted, digest, classes=role.n_classes))
+            if role.has_score:
+                total += rank(score, counted[-1].profile(None))
+                outside = rows_in_memory(loaded, role, score, ids)
+                own = doubts_of(counted[-1], role, loaded.source, outside)
+                doubts += [each.about(name) for each in own]
+        scored = sum(role.has_score for role in judges.values())
+        ranks = total / scored if scored else np.full(len(ids), NO_SCORE)
         self._slices, bits = read_slices(loaded, layout.groups)
-        ranks, codes = judged.ranks, judged.codes | bits << len(layout.judges)
+        codes |= bits << len(judges)
 
         def check(cells: ScoreCells) -> _Checked:
-            return layout.fingerprint(judged.cells, cells), judged.doubts
+            return layout.fingerprint(counted, cells), tuple(doubts)
 
         aux = take_aux(loaded, layout.aux)
-        beside = opinions_of_several(aux, judged.scores, codes, ranks) if aux else None
+        beside = opinions_of_several(aux, scores, codes, ranks) if aux else None
         return ranks, codes, beside, check
 
     def checked(self, cells: ScoreCells) -> _Checked:
@@ -299,54 +317,6 @@ def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Boo
         score = roles.positive_scores(score, None)
         predicted = score >= roles.limit
     return score, predicted
-
-
-@dataclass(frozen=True, eq=False)
-class Judgements:
-    """Predictions of several classifiers for each item."""
-
-    codes: Ints  # bit k is set if the k-th says yes; with classes, `Vocabulary.code`
-    ranks: Floats  # the mean rank by their scores
-    cells: tuple[ScoreCells, ...]  # the items by the score of each classifier
-    doubts: tuple[Doubt, ...]  # problems with their scores
-    scores: Mapping[str, Floats]  # of each classifier with scores, or of the only one, if kept
-
-
-def judge(
-    loaded: Loaded,
-    roles: Mapping[str, Roles],
-    ids: Ids,
-    *,
-    keep_scores: bool = False,
-    digest: Words | None = None,  # of the ids, if the fingerprint of the cells is needed
-) -> Judgements:
-    """Judgements of all classifiers.
-
-    Processes one classifier at a time, so that only one has its scores as float64.
-    """
-    scores: dict[str, Floats] = {}
-    codes = np.zeros(len(ids), dtype=np.int64)
-    total = np.zeros(len(ids))
-    counted, doubts = list[ScoreCells](), list[Doubt]()
-    for place, (name, role) in enumerate(roles.items()):
-        with about(name):
-            score, predicted = taken(loaded, role, ids)
-        codes += predicted.astype(np.int64) * role.n_classes**place
-        if keep_scores and (role.has_score or len(roles) == 1):
-            scores[name] = score
-        cells = cells_of(score, predicted, digest, classes=role.n_classes)
-        counted.append(cells)
-        if role.has_score:
-            total += rank(score, cells.profile(None))
-            doubts += [
-                each.about(name)
-                for each in doubts_of(
-                    cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
-                )
-            ]
-    scored = sum(role.has_score for role in roles.values())
-    ranks = total / scored if scored else np.full(len(ids), NO_SCORE)
-    return Judgements(codes, ranks, tuple(counted), tuple(doubts), scores)
 
 
 def taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]:

@@ -145,14 +145,6 @@ class Database(ABC):
         """Message of an error, for users."""
         return first_lines(error, 3)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Drop the state of this process."""
-        return {"url": self.url}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Start without a connection."""
-        Database.__init__(self, state["url"])
-
 
 class Counter(Database):
     """A database that counts a table in place: a `Spelling` of queries."""

@@ -220,7 +220,6 @@ _CHANGED = (
     "enable_progress_bar",
     "enable_progress_bar_print",
     "memory_limit",
-    "perfect_ht_threshold",
     "preserve_insertion_order",
 )
 # Extensions by what needs them. They are loaded before DuckDB is confined, not after.
