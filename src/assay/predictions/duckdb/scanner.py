@@ -1,7 +1,7 @@
 """Predictions that DuckDB reads in place, and numpy counts: of one or several classifiers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from tempfile import TemporaryFile
@@ -129,19 +129,16 @@ class DuckScanner(BatchScanner):
         return replace(result, weighed=weighed.cells)
 
     def _counted(self, rule: Rule, seed: int, size: int) -> Survey:
-        self._telling = self._reader.telling([rule])
-        first = self._reader.sparing(lambda: self._passed(seed, size))
+        first = self._reader.sparing(lambda: self._passed([rule], seed, size))
         cells = first.cells(0)
         listed = self._listed(first, seed, size, lambda kept: find_cells(cells, kept.keys[0]))
         return Survey(cells, listed, weights_word=first.weights_word)
 
     def _survey_of_codes(self, seed: int, size: int, rules: list[Rule], file: IO[bytes]) -> Survey:
         """Count all items by each score, then by mean rank and code."""
-        first = self._passed_by(rules, seed, size, file)
-        judged = [self._judged(place, rules[place], first) for place in range(len(rules))]
-        steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(judged)]
-        if [step.cells.rule for step in steps] != rules:
-            first = self._passed_by([step.cells.rule for step in steps], seed, size, file)
+        first, counted = self._evenest(rules, seed, size, file)
+        doubts = self._checked(counted)
+        steps = [Steps.of(cells, place) for place, cells in enumerate(counted)]
         scored = [role.has_score for role in self._layout.judges.values()]
         self._ranked = ranked = Ranked(steps, scored)
         cells = ranked.count(first.kept(), self.n_codes)
@@ -158,7 +155,7 @@ class DuckScanner(BatchScanner):
         return Survey(
             cells,
             self._listed(first, seed, size, cell_of),
-            tuple(doubt for _, doubts in judged for doubt in doubts),
+            doubts,
             fingerprint,
             weighed=None if self._layout.weight is None else cells,
             weights_word=first.weights_word,
@@ -166,16 +163,15 @@ class DuckScanner(BatchScanner):
             coded=True,
         )
 
-    def _passed_by(self, rules: Sequence[Rule], seed: int, size: int, file: IO[bytes]) -> FirstPass:
-        """Read all rows once, by a rule for the scores of each classifier."""
-        self._telling = self._reader.telling(rules)
-        file.seek(0)
-        file.truncate()
-        return self._passed(seed, size, file)
-
-    def _passed(self, seed: int, size: int, file: IO[bytes] | None = None) -> FirstPass:
-        """Read all rows once, and keep what later passes need, if anything, in a file."""
-        reader, judges = self._reader, self._telling.judges
+    def _passed(
+        self, rules: Sequence[Rule], seed: int, size: int, file: IO[bytes] | None = None
+    ) -> FirstPass:
+        """Read all rows once, by a rule for each score; a file keeps what later passes need."""
+        reader = self._reader
+        self._telling = reader.telling(rules)
+        if file is not None:
+            file.seek(0)
+            file.truncate()
         around = {DIGEST: reader.digest}
         if self._layout.weight is not None:
             around[GIVEN] = reader.weight  # first cards depend on it: read once strata are known
@@ -183,40 +179,44 @@ class DuckScanner(BatchScanner):
             around[LISTED] = reader.first_ids(seed, first_limit(size))
         if reader.slices:
             around[BITS] = reader.bits
-        passed = FirstPass(judges, around, file=file, exponent=self._exponent)
+        passed = FirstPass(self._telling.judges, around, file=file, exponent=self._exponent)
         every = file is not None  # of several, ranks are among the items of weight 0, too
-        try:
-            asked = {**around, **self._telling.columns}
-            with closing(reader.batches(asked, every=every)) as batches:
-                passed.take(batches)
-        except UnusableError:
-            reader.tell_what_is_wrong()
-            raise changed(self.source) from None
+        asked = {**around, **self._telling.columns}
+        with self._usable(tell=True), closing(reader.batches(asked, every=every)) as batches:
+            passed.take(batches)
         return passed
 
-    def _judged(
-        self, place: int, rule: Rule, first: FirstPass
-    ) -> tuple[ScoreCells, tuple[Doubt, ...]]:
-        """Count the cells of one of several classifiers, and list doubts about it."""
-        name, cells = list(self._layout.judges)[place], first.cells(place)
-        with about(name):
-            if cells.finer_rule is not None:
-                cells = self._counted_alone(place, rule)
-            doubts = self._reader.checked(place, cells)
-        return cells, tuple(doubt.about(name) for doubt in doubts)
+    @contextmanager
+    def _usable(self, *, tell: bool = False) -> Iterator[None]:
+        """Raise an error if a row is not usable: what is wrong with it, or that it has changed."""
+        try:
+            yield
+        except UnusableError:
+            if tell:
+                self._reader.tell_what_is_wrong()
+            raise changed(self.source) from None
 
-    def _counted_alone(self, place: int, rule: Rule) -> ScoreCells:
-        """Count all items by the score of one of several classifiers, without their ids."""
-        judge = self._telling.judges[place]
-        columns = {name: self._telling.columns[name] for name in judge.columns}
+    def _evenest(
+        self, rules: list[Rule], seed: int, size: int, file: IO[bytes]
+    ) -> tuple[FirstPass, list[ScoreCells]]:
+        """Read all rows by the rules that make the cells of each classifier most even."""
+        places, first = range(len(rules)), self._passed(rules, seed, size, file)
+        counted = [first.cells(place) for place in places]
+        finer = [cells.finer_rule or cells.rule for cells in counted]
+        if finer != rules:
+            first = self._passed(finer, seed, size, file)
+            each = zip(counted, map(first.cells, places), strict=True)
+            counted = [min(pair, key=lambda cells: cells.heaviest) for pair in each]
+        best = [cells.rule for cells in counted]
+        return first if best == finer else self._passed(best, seed, size, file), counted
 
-        def items() -> Iterator[Batch]:
-            for batch in self._reader.batches(columns, every=True):
-                yield judge.batch(columns_of(batch, columns), batch.num_rows)
-
-        return evenest(
-            lambda rule: self.counted(items(), rule, judge.classes), rule, lambda each: each
-        )
+    def _checked(self, counted: Sequence[ScoreCells]) -> tuple[Doubt, ...]:
+        """Doubts about each classifier; raise if its counts show that something is wrong."""
+        doubts = list[Doubt]()
+        for place, (name, cells) in enumerate(zip(self._layout.judges, counted, strict=True)):
+            with about(name):
+                doubts += [doubt.about(name) for doubt in self._reader.checked(place, cells)]
+        return tuple(doubts)
 
     def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int, size: int) -> str:
         """Fingerprint of everything read; of one classifier that of its cells."""
@@ -251,11 +251,8 @@ class DuckScanner(BatchScanner):
 
     def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
         """Count items by the bins of a rule; say what is wrong with those that have none."""
-        try:
+        with self._usable(tell=True):
             return super().counted(items, rule, classes)
-        except UnusableError:
-            self._reader.tell_what_is_wrong()
-            raise changed(self.source) from None
 
     def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> Iterator[Batch]:
         """Batches of scores, mean ranks or log odds, and of labels or codes."""
@@ -294,11 +291,9 @@ class DuckScanner(BatchScanner):
             expressions[GIVEN] = self._reader.weight
         asked = {"id": self._reader.id, **expressions} if ids else expressions
         for batch in self._reader.batches(asked, where):
-            try:
+            with self._usable():
                 columns = columns_of(batch, expressions)
                 items = self._judgements(columns, batch.num_rows)
-            except UnusableError:
-                raise changed(self.source) from None
             given = columns.get(GIVEN)
             yield (
                 columns,
@@ -374,11 +369,9 @@ class DuckScanner(BatchScanner):
         (judge,) = telling.judges
         kind = pa.uint16() if cells.bin.size < 2**16 else pa.int32()
         for batch in self._reader.keyed(telling.columns, below):
-            try:
+            with self._usable():
                 columns = columns_of(batch, judge.columns)
                 key = find_cells(cells, judge.places(columns, batch.num_rows))
-            except UnusableError:
-                raise changed(self.source) from None
             named = {n: batch.column(n) for n in batch.schema.names if n not in columns}
             id = named.pop("id")
             yield pa.record_batch({"id": id, "key": pa.array(key, kind), **named})
