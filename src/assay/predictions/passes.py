@@ -132,9 +132,10 @@ class FirstPass:
         columns: Collection[str],  # those of `LISTED`, `BITS` and `GIVEN` that exist
         *,
         file: IO[bytes] | None,  # for the data of a second pass; None if there is none
+        xor: bool,  # whether cells have digests of their items
         exponent: int = 0,  # exponent of the factor from weights to impressions
     ) -> None:
-        self.judges, self._file, self._columns = judges, file, columns
+        self.judges, self._file, self._columns, self._xor = judges, file, columns, xor
         self._exponent = exponent
         self._lock = Lock()
         self.size = 0
@@ -152,8 +153,7 @@ class FirstPass:
         """Count all batches."""
 
         def counter() -> Any:
-            alone = self._file is None
-            tallies = [tally_of(each.rule, each.classes, xor=alone) for each in self.judges]
+            tallies = [tally_of(each.rule, each.classes, xor=self._xor) for each in self.judges]
             self._tallies.append(tallies)
             return lambda batch: self._take(batch, tallies)
 
@@ -185,7 +185,7 @@ class FirstPass:
         for rows in pieces(keys.shape[1], PIECE):
             for judge, tally, key in zip(self.judges, tallies, keys, strict=True):
                 value, some = judge.values(columns, rows), kept.at(rows)
-                more = (some.digest, some.weights) if self._file is None else ()
+                more = (some.digest, some.weights) if self._xor else ()
                 tally.add(key[rows], value, *more)
 
     def _first_cards(
@@ -208,7 +208,7 @@ class FirstPass:
     def cells(self, number: int) -> ScoreCells:
         """Count the cells of a classifier."""
         judge, tallies = self.judges[number], [each[number] for each in self._tallies]
-        return joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
+        return joined_cells(tallies, judge.rule, judge.classes, xor=self._xor)
 
     def kept(self) -> Iterator[Kept]:
         """Yield what was kept of the rows that count, batch by batch."""

@@ -144,7 +144,7 @@ class DuckScanner(BatchScanner):
         cells = ranked.count(first.kept(), self.n_codes)
         if {first.size, *(step.cells.size for step in steps)} != {size}:
             raise changed(self.source)
-        fingerprint = self._fingerprint(steps, cells, seed, size)
+        fingerprint = self._layout.fingerprint(counted, cells)
         if self._layout.model is not None:
             return self._survey_by_model(fingerprint)
 
@@ -179,7 +179,8 @@ class DuckScanner(BatchScanner):
             around[LISTED] = reader.first_ids(seed, first_limit(size))
         if reader.slices:
             around[BITS] = reader.bits
-        passed = FirstPass(self._telling.judges, around, file=file, exponent=self._exponent)
+        judges, xor = self._telling.judges, self._layout.is_one
+        passed = FirstPass(judges, around, file=file, xor=xor, exponent=self._exponent)
         every = file is not None  # of several, ranks are among the items of weight 0, too
         asked = {**around, **self._telling.columns}
         with self._usable(tell=True), closing(reader.batches(asked, every=every)) as batches:
@@ -217,13 +218,6 @@ class DuckScanner(BatchScanner):
             with about(name):
                 doubts += [doubt.about(name) for doubt in self._reader.checked(place, cells)]
         return tuple(doubts)
-
-    def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int, size: int) -> str:
-        """Fingerprint of everything read; of one classifier that of its cells."""
-        each = [step.cells for step in steps]
-        if self._layout.is_one:  # these have no digests
-            each = [self._counted(each[0].rule, seed, size).cells]
-        return self._layout.fingerprint(each, cells)
 
     def _survey_by_model(self, fingerprint: str) -> Survey:
         """Count all items by a model's log odds and code."""
