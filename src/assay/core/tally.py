@@ -11,7 +11,7 @@ from assay.core.types import Bools, Floats, Ints, Words
 MANY_CELLS = 2**20
 """Up to here, every pair of a bin and a code has a counter."""
 
-_FEW_CLASSES = 8  # up to here, items in memory have a counter for every pair
+_FEW_CELLS = 2**16  # up to here, few items in memory have a counter for every pair, too
 
 # Places, and for each the number of items, their weight, their digests combined in the bits of an
 # int64, and the lowest and the highest value.
@@ -32,9 +32,10 @@ def cells_of(
     """Count items that are in memory."""
 
     def counted(rule: Rule) -> ScoreCells:
-        few, xor = classes <= _FEW_CLASSES, np.bitwise_xor
-        tally = _Dense(bins_by(rule) * classes, xor) if few else _Sparse(xor)
-        for rows in pieces(values.size):
+        xor, places = np.bitwise_xor, bins_by(rule) * classes
+        few = places <= max(values.size, _FEW_CELLS)
+        tally = _Dense(places, xor) if few else _Sparse(xor)
+        for rows in pieces(values.size) if few else [slice(0, values.size)]:
             place = np.empty(rows.stop - rows.start, dtype=np.int64)
             find_places(values[rows], rule, predicted[rows], place)
             own = None if digest is None else digest[rows]
