@@ -21,7 +21,6 @@ from assay.predictions import (
     find_classes,
     from_arrays,
     is_of_classes,
-    passes,
     read_given,
     read_predictions,
 )
@@ -406,13 +405,8 @@ def test_predictions_know_their_classes() -> None:
 
 @pytest.mark.parametrize(("engine", "id"), [("duckdb", "id"), ("duckdb", "url"), ("spark", "id")])
 def test_several_classifiers_of_classes_are_counted_in_place(
-    engine: str,
-    id: str,
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    engine: str, id: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(passes, "_HELD", 0)  # so that rows are kept in a file
     rng, size, names = np.random.default_rng(4), 3_000, [f"t{place:02}" for place in range(30)]
     one, two = rng.dirichlet(np.full(30, 0.3), (2, size))
     table = {f"p_{name}": one[:, place] for place, name in enumerate(names)}
