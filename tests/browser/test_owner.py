@@ -195,6 +195,7 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: OpenHouse) -
     visit, page = owner(enter, house, viewport=PHONE, scheme="dark", touch=True)
     picture = page.get_by_role("img", name="Interval of precision by number of labels")
     expect(picture).to_be_visible()
+    page.locator("#strata > summary").click()
     for name in ("Labels by stratum", "Answers by reviewer"):
         expect(page.get_by_role("table", name=name)).to_be_visible()
     levels = page.locator("h1, h2, h3").evaluate_all("all => all.map(h => Number(h.tagName[1]))")

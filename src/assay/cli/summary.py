@@ -319,4 +319,6 @@ def _notes(campaign: Campaign) -> list[str]:
     if hidden:
         names = ", ".join(hidden)
         notes.append(f"{names} hidden from reviewers, so that they label blind")
+    if not campaign.settings.source.seen:
+        notes.append("reviewers will see ids only: name the columns that they need with --show")
     return notes

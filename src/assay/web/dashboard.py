@@ -95,7 +95,8 @@ class Dashboard:
     figures: Html  # the estimates of several metrics
     curves: Html  # histories of some intervals
     drawn: int  # number of these
-    parts: Sequence[Part]  # strata, confusion matrices, slices, second opinions
+    parts: Sequence[Part]  # confusion matrices, slices, second opinions
+    strata: Part
     confidence: float
     reviewers: Sequence[ReviewerRow]
     agreement: Agreement
@@ -143,7 +144,8 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         figures=_html(estimates.figures),
         curves=_html(curves),
         drawn=len(curves),
-        parts=[Part(each.title, _html(each.blocks)) for each in _documents(campaign)],
+        parts=[_part(each) for each in _documents(campaign)],
+        strata=_part(_strata(campaign)),
         confidence=settings.goal.confidence,
         reviewers=reviewers_in(labelling),
         agreement=campaign.agreement(),
@@ -164,10 +166,13 @@ def _html(blocks: Iterable[Block]) -> Html:
     return blocks_of(read, "dashboard")
 
 
+def _part(document: Document) -> Part:
+    return Part(document.title, _html(document.blocks))
+
+
 def _documents(campaign: Campaign) -> Iterator[Document]:
     """Yield the documents below the estimates."""
     settings = campaign.settings
-    yield _strata(campaign)
     if settings.classes.has_matrix:
         for name in whose_classes(settings.strata):
             yield campaign.confusion(name).document()
