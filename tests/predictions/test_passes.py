@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from threading import get_ident
 from time import sleep
 
+import numpy as np
 import pytest
 
+from assay.core import deck
 from assay.predictions.batches import in_threads
+from assay.predictions.passes import FirstIds
 
 
 class _Worker:
@@ -47,3 +50,15 @@ def test_what_a_worker_raises_is_raised() -> None:
 
     with pytest.raises(ValueError, match="7"):
         in_threads(range(100), [refuse, refuse])
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_first_cards_are_those_with_low_numbers(*, signed: bool) -> None:
+    rng = np.random.default_rng(4)
+    ids = rng.integers(-(2**63), 2**63, 40_000) if signed else rng.integers(0, 2**64, 40_000, "u8")
+    limit = 2**64 // 50
+    some, found = FirstIds(11, limit, signed).places(deck.digest(ids))
+    np.testing.assert_array_equal(some, np.flatnonzero(deck.numbers(ids, 11) <= limit))
+    np.testing.assert_array_equal(found, ids[some])
+    other, _ = FirstIds(12, limit, signed).places(deck.digest(ids))
+    assert not np.array_equal(some, other)

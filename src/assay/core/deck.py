@@ -119,13 +119,31 @@ def mix(words: Words) -> Words:
         # A signed shift would propagate the sign and silently give other numbers.
         raise InputError(f"words of type {words.dtype} cannot be mixed", details="uint64 is needed")
     mixed = words.copy()
-    shifted = np.right_shift(mixed, SHIFT, out=np.empty_like(mixed))
-    for _ in range(2):
-        mixed ^= shifted
-        mixed *= MULTIPLIER
-        np.right_shift(mixed, SHIFT, out=shifted)
-    mixed ^= shifted
+    mix_in_place(mixed)
     return mixed
+
+
+def mix_in_place(words: Words, multiplier: int = MULTIPLIER) -> None:
+    """Replace each word, of type uint64, by h(word), optionally with another multiplier."""
+    shifted = np.right_shift(words, SHIFT, out=np.empty_like(words))
+    for _ in range(2):
+        words ^= shifted
+        words *= multiplier
+        np.right_shift(words, SHIFT, out=shifted)
+    words ^= shifted
+
+
+def unmix(words: Words) -> Words:
+    """Words whose h these are: integer ids from their digests.
+
+    The xor with the upper half is its own inverse; a product is inverted modulo 2^64.
+
+    >>> unmix(mix(np.array([0, 7, 2**63], dtype=np.uint64)))
+    array([                  0,                   7, 9223372036854775808], dtype=uint64)
+    """
+    unmixed = words.copy()
+    mix_in_place(unmixed, pow(MULTIPLIER, -1, NUMBERS))
+    return unmixed
 
 
 @lru_cache(maxsize=64)

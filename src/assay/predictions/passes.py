@@ -27,8 +27,8 @@ from assay.predictions.opinions import input_name, second_fold
 from assay.predictions.roles import NO_SCORE
 
 DIGEST, LISTED, BITS, GIVEN = "digest", "listed", "bits", "given"
-"""Columns: d(id), missing where the id is; ids of first cards; and, if there are any, the bits of
-the slices that contain an item, and its weight.
+"""Columns: d(id), missing where the id is; ids of first cards, if these are text; and the bits of
+the slices that contain an item, and its weight, if any.
 """
 
 Keys = np.ndarray[tuple[int, int], np.dtype[Any]]
@@ -52,6 +52,26 @@ class Kept:
     def size(self) -> int:
         """Number of rows."""
         return self.keys.shape[1]
+
+
+@dataclass(frozen=True)
+class FirstIds:
+    """First cards among integer ids, which can be computed from their digests."""
+
+    seed: int  # seed of the deck
+    limit: int  # largest number of a first card
+    signed: bool  # whether the ids have a sign
+
+    def places(self, digest: Words) -> tuple[Ints, Ints | Words]:
+        """Positions of first cards, and their ids."""
+        key, limit = np.uint64(deck.key(self.seed)), np.uint64(self.limit)
+        parts = [
+            rows.start + np.flatnonzero(deck.mix(digest[rows] ^ key) <= limit)
+            for rows in pieces(digest.size, PIECE)
+        ]
+        some = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        ids = deck.unmix(digest[some])
+        return some, ids.view(np.int64) if self.signed else ids
 
 
 @dataclass(frozen=True)
@@ -132,11 +152,12 @@ class FirstPass:
         columns: Collection[str],  # those of `LISTED`, `BITS` and `GIVEN` that exist
         *,
         file: IO[bytes] | None,  # for the data of a second pass; None if there is none
+        first: FirstIds | None = None,  # finds first cards if ids are integers
         xor: bool,  # whether cells have digests of their items
         exponent: int = 0,  # exponent of the factor from weights to impressions
     ) -> None:
         self.judges, self._file, self._columns, self._xor = judges, file, columns, xor
-        self._exponent = exponent
+        self._exponent, self._first = exponent, first
         self._lock = Lock()
         self.size = 0
         self._sizes = list[int]()  # of the batches, in the order of the file
@@ -192,6 +213,9 @@ class FirstPass:
         self, batch: "pa.RecordBatch", kept: Kept
     ) -> "list[tuple[pa.Array[Any], Kept]]":
         """Ids of first cards among the rows, and the data kept of these."""
+        if self._first is not None:
+            some, ids = self._first.places(kept.digest)
+            return [(pa.array(ids), kept.at(some))]
         if LISTED not in self._columns:
             return []
         listed = batch.column(LISTED)

@@ -259,6 +259,11 @@ class DuckIds:
         """Whether they are integers or strings."""
         return "string" if self._type == "VARCHAR" else "integer"
 
+    @property
+    def signed(self) -> bool:
+        """Whether integers have a sign."""
+        return self._type == "BIGINT"
+
     def column(self, ids: Sequence[Id]) -> "pa.Array[Any]":
         """Wanted ids as a column of the relation's type."""
         types = {"BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "VARCHAR": pa.string()}

@@ -47,6 +47,7 @@ from assay.predictions.passes import (
     GIVEN,
     LISTED,
     Columns,
+    FirstIds,
     FirstPass,
     Kept,
     Odds,
@@ -172,15 +173,17 @@ class DuckScanner(BatchScanner):
         if file is not None:
             file.seek(0)
             file.truncate()
-        around = {DIGEST: reader.digest}
+        around, first = {DIGEST: reader.digest}, None
         if self._layout.weight is not None:
             around[GIVEN] = reader.weight  # first cards depend on it: read once strata are known
+        elif self.id_kind == "integer":  # they follow from their digests
+            first = FirstIds(seed, first_limit(size), signed=reader.ids.signed)
         else:
             around[LISTED] = reader.first_ids(seed, first_limit(size))
         if reader.slices:
             around[BITS] = reader.bits
         judges, xor = self._telling.judges, self._layout.is_one
-        passed = FirstPass(judges, around, file=file, xor=xor, exponent=self._exponent)
+        passed = FirstPass(judges, around, file=file, first=first, xor=xor, exponent=self._exponent)
         every = file is not None  # of several, ranks are among the items of weight 0, too
         asked = {**around, **self._telling.columns}
         with self._usable(tell=True), closing(reader.batches(asked, every=every)) as batches:
