@@ -216,11 +216,14 @@ def test_the_drawn_code_is_the_links() -> None:
 def test_all_campaigns_only_where_the_server_says_so(make_web: MakeWeb) -> None:
     web = make_web(options=Options(all_campaigns=True))
     make_campaign(web.storage, name="<b>other", metrics=["precision", "recall"], items=200)
+    (item,) = web.campaign.ask(1)
+    web.campaign.tell({item.id: True})
     page = read(web.client("owner").get("/owner/campaigns").text)
     names = [row[0].split("Is it")[0].strip() for row in page.tables["campaigns stacked"][1:]]
     assert names == ["<b>other", "<b>other", "spam"]
     now = web.campaign.estimate()
     assert f"[{now.low:.3f}, {now.high:.3f}]" in page.tables["campaigns stacked"][-1]
+    assert "[0.000, 1.000]" not in page.tables["campaigns stacked"][1]  # nothing is known of it
     assert web.client("reviewer").get("/owner/campaigns").status_code == 403
     alone = Web(web.storage, web.campaign, Options(), web.routes)
     page = read(alone.client("owner").get("/owner/campaigns").text)
