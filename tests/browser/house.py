@@ -99,7 +99,7 @@ class Hub(House):
     def __init__(self, storage: str) -> None:
         self.storage, self.name, self._port = storage, "", 0
         self.local = new_token()
-        self.options = Options(every=True, all_campaigns=True, local_token=self.local)
+        self.options = Options(every=True, local_token=self.local)
         self.open()
 
     def app(self) -> ASGIApp:

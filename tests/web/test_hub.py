@@ -30,7 +30,7 @@ def storage(tmp_path: Path) -> str:
 def open_hub(storage: str) -> Open:
     """Give a program with a token for the hub: by default that of whoever started it."""
     local = new_token()
-    app = make_hub(storage, Options(every=True, all_campaigns=True, local_token=local))
+    app = make_hub(storage, Options(every=True, local_token=local))
 
     def open_hub(token: str = local) -> TestClient:
         client = TestClient(app, base_url=ADDRESS, follow_redirects=False)

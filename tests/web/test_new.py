@@ -25,7 +25,7 @@ def storage(tmp_path: Path) -> str:
 @pytest.fixture
 def hub(storage: str) -> TestClient:
     local = new_token()
-    app = make_hub(storage, Options(every=True, all_campaigns=True, local_token=local))
+    app = make_hub(storage, Options(every=True, local_token=local))
     client = TestClient(app, base_url=ADDRESS, follow_redirects=False)
     client.headers["Authorization"] = f"Bearer {local}"
     return client
@@ -102,11 +102,21 @@ def test_a_name_leads_nowhere_else(hub: TestClient, tmp_path: Path) -> None:
 )
 def test_a_form_that_is_wrong(hub: TestClient, changed: dict[str, Any], words: str) -> None:
     form = {**FORM, "path": send(hub).json()["path"], **changed}
-    for action in ("forecast", "start"):
-        refused = hub.post(f"/api/new/{action}", json=form)
-        assert refused.status_code == 422
-        assert words in refused.text
+    refused = hub.post("/api/new/start", json=form)
+    assert refused.status_code == 422
+    assert words in refused.text
+    assert words in hub.post("/api/new/forecast", json=form).text
     assert hub.get("/").headers["location"] == "/new"  # nothing was made
+
+
+def test_without_a_forecast_there_is_still_a_command(hub: TestClient) -> None:
+    classes = "id,predicted\n" + "".join(f"{n},{'abc'[n % 3]}\n" for n in range(300))
+    form = {"path": send(hub, classes).json()["path"], "predicted": "predicted"}
+    form |= {"id": "id", "metric": "accuracy", "within": 0.1}
+    answer = hub.post("/api/new/forecast", json=form).json()
+    assert "there are no scores" in answer["trouble"]
+    assert answer["command"].endswith("--predicted predicted --metric accuracy --within 0.1")
+    assert hub.post("/api/new/start", json=form).status_code == 200
 
 
 Ask = Callable[[TestClient], Any]

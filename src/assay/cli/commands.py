@@ -188,7 +188,7 @@ def _quick(command: Any, failure: int) -> Any:
 
 
 def _answered(callback: Callable[..., Any], failure: int, **options: Any) -> Any:
-    """Run a command, showing that it works until its first output; an error is told."""
+    """Run a command, showing that it works until its first output, and print its error."""
     from assay.cli.output import telling_errors
 
     as_json = options.get("as_json", False)

@@ -58,7 +58,7 @@ def open_(
 
     if storage is not None and "://" not in storage:
         storage = f"sqlite:///{storage}"
-    options = Options(every=True, all_campaigns=True, local_token=new_token())
+    options = Options(every=True, local_token=new_token())
     hub = server.make_hub(storage_url(storage), options)
     listening = server.listen("127.0.0.1", port)
     address = server.address_of(listening, "127.0.0.1")

@@ -64,7 +64,7 @@ class Proposal:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The same as options of a campaign; what is not proposed is left out."""
+        """The same as options of a campaign, without those that are not proposed."""
         names = ("id", "score", "predicted", "positive", "threshold")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return {**given, **({"show": [*self.show]} if self.show else {})}

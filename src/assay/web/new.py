@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from assay.campaign import create_campaign
 from assay.core.metrics import METRICS
+from assay.errors import AssayError
 from assay.labelling import listed_names
 from assay.predictions import as_command, propose
 from assay.simulation import plan
@@ -112,13 +113,16 @@ def _proposed(path: str) -> dict[str, Any]:
 
 @needs("owner")
 async def forecast(request: Request) -> Response:
-    """How many labels a campaign will take, and how to type it."""
+    """How many labels a campaign will take, or why that is unknown; and how to type it."""
     _refuse_others(request)
     wanted = Wanted.of(await read_document(request))
     options = {name: wanted.options[name] for name in _FORECAST if name in wanted.options}
 
     def labels() -> dict[str, Any]:
-        planned = plan(wanted.path, **options, replications=_REPLICATIONS).to_dict()
+        try:
+            planned = plan(wanted.path, **options, replications=_REPLICATIONS).to_dict()
+        except AssayError as error:  # nobody has to know it: the campaign may start nevertheless
+            return {"trouble": str(error)}
         reading = planned["readings"][0]
         return {"items": planned["items"], "labels": reading["labels"], "random": reading["random"]}
 

@@ -145,7 +145,8 @@ async function look() {
     if (turn !== asked) return;
     field("command").textContent = answer.command;
     field("python").textContent = answer.python;
-    forecast.textContent = words(answer);
+    forecast.textContent = answer.trouble ? "" : words(answer);
+    if (answer.trouble) say(trouble, "warn", answer.trouble);
   } catch (error) {
     if (turn !== asked) return;
     forecast.textContent = "";
