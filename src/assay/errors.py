@@ -111,11 +111,18 @@ class AssayWarning(UserWarning):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Hint that names the nearest known word, or nothing.
 
-    >>> did_you_mean("p_spam", ["url", "pspam"])
-    "did you mean 'pspam'?"
+    >>> did_you_mean("p_spam", ["url", "pspam"]), did_you_mean("url", ["URL"])
+    ("did you mean 'pspam'?", "did you mean 'URL'?")
     """
-    near = get_close_matches(word, list(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else ""
+    near = nearest(word, known)
+    return f"did you mean {near!r}?" if near else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Known word most similar to a word, in any case; empty if none is similar."""
+    words = {each.casefold(): each for each in known}
+    near = get_close_matches(word.casefold(), words, n=1)
+    return words[near[0]] if near else ""
 
 
 # Files and texts from outside.

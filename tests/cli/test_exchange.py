@@ -120,3 +120,31 @@ def test_a_refused_token_names_the_options(
         told = run("connect", "spam", "--to", address)
     assert told.exit_code == 1
     assert "hint: check --token-file or LABEL_STUDIO_API_KEY" in told.stderr
+
+
+def test_the_hint_names_the_columns_that_there_are(create: Fixture, run: Fixture) -> None:
+    create()
+    Path("theirs.csv").write_text("URL;Label\nm001;yes\n")
+    refused = run("import", "spam", "theirs.csv")
+    assert "hint: name the columns: --id-column URL --label-column Label" in refused.stderr
+    Path("theirs.csv").write_text("ID;label\nm001;yes\n")
+    assert "hint: name the column: --id-column ID" in run("import", "spam", "theirs.csv").stderr
+    again = run("import", "spam", "theirs.csv", "--id-column", "ID", "--label-column", "label")
+    assert "id-column" not in again.stderr
+
+
+def test_a_judge_who_says_pass_or_fail(create: Fixture, run: Fixture, folder: Path) -> None:
+    create("--budget", "20")
+    run("label", "spam", input="y\nn\n" * 10)
+    head, *rows = (folder / "predictions.csv").read_text().splitlines()
+    said = [f"{row},{'Pass' if n % 2 else 'fail'}" for n, row in enumerate(rows)]
+    (folder / "judged.csv").write_text("\n".join([f"{head},judge", *said]) + "\n")
+    words = ["judge", "spam", "--column", "judge", "--predictions", "judged.csv"]
+    assert "hint: name the value that means yes: --positive Pass" in run(*words).stderr
+    assert "hint: did you mean 'Pass'?" in run(*words, "--positive", "pas").stderr
+    found = json.loads(run(*words, "--positive", "Pass", "--json").stdout)
+    assert found["with_verdict"] == 20
+    both = run(*words, "--positive", "Pass", "--at", "0.5").stderr
+    assert "--at and --positive exclude each other" in both
+    without = run("judge", "spam", "--column", "judge").stderr
+    assert "hint: name the file that has it: --predictions FILE; a campaign made with" in without

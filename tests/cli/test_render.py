@@ -3,9 +3,10 @@
 import ast
 import inspect
 import io
+import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -180,12 +181,20 @@ def test_markup_in_data_is_text() -> None:
 
 ARGUMENTS = {
     name
-    for function in (create_campaign, import_labels)
+    for function in (create_campaign, import_labels, assay.Campaign.judge, assay.Campaign.slices)
     for name in inspect.signature(function).parameters
 }
-SAYS_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(sorted(ARGUMENTS))})=")
-# Functions of arrays are called from Python only.
-ONLY_PYTHON = {"campaign/arrays.py"}
+SAYS_PYTHON = re.compile(
+    rf"(?<![\w.\-'\"/`=?&])({'|'.join(sorted(ARGUMENTS))})=(?!=)"
+    r"|(?<![\w.])[A-Za-z_][\w.]*[a-z_]\((?:\)|\.\.\.|'|\w+=|\w+, )"
+)
+# Arrays, frames, the notebook and worker processes are for Python only; the others write
+# markup or SQL.
+NOT_TOLD = re.compile(
+    r"campaign/(arrays|widget)\.py|simulation/(population|workers)\.py|results/(result|notebook)\.py"
+    r"|predictions/(sql|spark|databases|pairs|duckdb)/|report/|web/|storage/|exchange/(label_studio|argilla)"
+)
+SQL_OR_MARKUP = re.compile(r"^\s*<|\bSELECT\b|\bexp\(")
 
 
 def _text(node: ast.expr) -> str:
@@ -208,24 +217,45 @@ def _messages() -> Iterator[tuple[str, str]]:
     root = Path(str(assay.__file__)).parent
     for path in root.rglob("*.py"):
         name = path.relative_to(root).as_posix()
-        if name in ONLY_PYTHON:
-            continue
+        inside: set[ast.AST] = set()  # parts of texts, and docstrings
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call):
-                called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                if called.endswith(("Error", "Doubt")):
-                    for given in [*node.args, *(each.value for each in node.keywords)]:
-                        yield f"{name}:{node.lineno}", _text(given)
+            if isinstance(node, ast.Expr):
+                inside.add(node.value)
+            elif isinstance(node, ast.JoinedStr | ast.BinOp | ast.Constant):
+                text = "" if node in inside else _text(node)
+                if " " in text and not (NOT_TOLD.match(name) or SQL_OR_MARKUP.search(text)):
+                    yield f"{name}:{node.lineno}", text
+                inside |= set(ast.iter_child_nodes(node))
 
 
-def test_no_error_says_an_argument() -> None:
+def test_no_message_is_in_python() -> None:
+    """Hold every text of the package to the words of the command line."""
     messages = list(_messages())
-    assert len(messages) > 500
-    assert any(SAYS_ARGUMENT.search(text) for _, text in messages)  # there is something to put
+    assert len(messages) > 3000
+    python = [text for _, text in messages if SAYS_PYTHON.search(text)]
+    assert len(python) > 100  # there is something to put in other words
+    assert any("load_campaign('" in text for text in python)
     bad = [
-        (where, told) for where, text in messages if SAYS_ARGUMENT.search(told := in_options(text))
+        (where, told) for where, text in messages if SAYS_PYTHON.search(told := in_options(text))
     ]
     assert not bad
+
+
+@pytest.mark.parametrize("part", ["texts", "errors"])
+def test_no_command_speaks_python(part: str) -> None:
+    """Hold what commands printed, for every command and 400 mistakes."""
+    recorded = json.loads((Path(__file__).parents[1] / f"golden/{part}.json").read_text())
+    printed = [
+        line for each in recorded.values() if isinstance(each, dict) for line in _lines(each)
+    ]
+    assert len(printed) > 400
+    assert not [line for line in printed if SAYS_PYTHON.search(line)]
+
+
+def _lines(document: object) -> Iterator[str]:
+    values = document.values() if isinstance(document, dict) else document
+    for each in values if isinstance(values, Iterable) else ():
+        yield from [each] if isinstance(each, str) else _lines(each)
 
 
 @pytest.mark.parametrize(

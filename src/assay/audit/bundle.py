@@ -185,7 +185,7 @@ def write_bundle(
     if sum(map(len, members.values())) > MOST_BYTES:
         raise InputError(
             f"the bundle would have more than {MOST_BYTES:,} bytes, too many to unpack",
-            hint="leave out what reviewers saw: shown=False" if shown else "",
+            hint="leave out what reviewers saw" if shown else "",
         )
     data = packed({MANIFEST: manifest_of(snapshot, members), **members})
     write_whole(target, data)

@@ -98,7 +98,7 @@ class Campaign(Findings):
             raise InputError(
                 f"campaign {self.name!r} gives some items to several reviewers, but no "
                 "reviewer is named",
-                hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
+                hint="name who answers: reviewer='ann'",
             )
         self.desk.current()
         self.desk.recut_or_warn()

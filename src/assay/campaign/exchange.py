@@ -165,7 +165,7 @@ def _content(source: Any, encoding: str | None) -> Content:
         raise InputError(
             f"labels cannot be read from {type(source).__name__}",
             details="expected a path, bytes, or a DataFrame of pandas, polars or pyarrow",
-            hint="a mapping of ids and answers goes to campaign.tell()",
+            hint="a mapping of ids and answers goes to `tell`",
         ) from None
     lines = [json.dumps(row, default=str) for row in rows]
     content = Content("\n".join([*lines, ""]).encode())

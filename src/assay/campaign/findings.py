@@ -324,6 +324,7 @@ class Findings:
         column: str,
         *,
         at: float | None = None,
+        positive: object = None,
         by: str | None = None,
         predictions: object = None,
     ) -> JudgeQuality:
@@ -339,6 +340,8 @@ class Findings:
             Items without a value are left out.
         at : float, optional
             Number from which on the verdict is yes.
+        positive : optional
+            The value that means yes, such as ``"pass"``; all others mean no.
         by : str, optional
             Column of slices, to repeat all figures in each.
         predictions : optional
@@ -360,7 +363,9 @@ class Findings:
         """
         from assay.labelling import judge_of
 
-        return judge_of(self.desk.current(), column, at=at, by=by, predictions=predictions)
+        return judge_of(
+            self.desk.current(), column, at=at, positive=positive, by=by, predictions=predictions
+        )
 
     def judges(self) -> tuple[JudgeQuality, ...]:
         """Quality of every judge among the columns of `aux`, from the labels so far.

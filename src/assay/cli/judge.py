@@ -45,9 +45,12 @@ def judge(
     *,
     column: Annotated[
         str | None,
-        option("Column with the judge's verdicts: true/false, yes/no or numbers.", "COL"),
+        option("Column with the judge's verdicts: true/false, yes/no, words or numbers.", "COL"),
     ] = None,
     at: Annotated[float | None, option("Numbers from this value up are a yes.", "NUMBER")] = None,
+    positive: Annotated[
+        str | None, option("Value that means yes; all others mean no.", "VALUE")
+    ] = None,
     by: Annotated[
         str | None, option("Show every slice, by the values of this column.", "COL", "--by")
     ] = None,
@@ -88,7 +91,7 @@ def judge(
         )
     campaign = open_campaign(named(name, storage), storage)
     with working(f"looking up {column}"):
-        result = campaign.judge(column, at=at, by=by, predictions=predictions)
+        result = campaign.judge(column, at=at, positive=positive, by=by, predictions=predictions)
     if as_json:
         emit({"campaign": campaign.name, **result.to_dict()})
         return

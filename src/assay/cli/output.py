@@ -227,7 +227,7 @@ _CALL = re.compile("|".join(re.escape(call) for call in sorted(_CALLS, key=len, 
 _IN_PYTHON = ". In Python: "  # what follows is not for the command line
 _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
 _QUOTED = re.compile(rf"`({'|'.join(_OPTIONS)})`")
-_REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
+_REREAD = re.compile(rf"(?:rebase|load)_campaign\(({_TEXT}), predictions=(?:{_VALUE})\)")
 
 
 def in_options(text: str) -> str:
@@ -247,7 +247,8 @@ def in_options(text: str) -> str:
     text = text.partition(_IN_PYTHON)[0]
     text = _CALL.sub(lambda match: _CALLS[match[0]], text)
     text = _QUOTED.sub(lambda match: f"`{_OPTIONS[match[1]]}`", text)
-    text = _REBASE.sub(lambda match: f"assay rebase FILE --name {_shell(match[1])}", text)
+    text = _REREAD.sub(lambda match: f"assay rebase FILE --name {_shell(match[1])}", text)
+    text = text.replace("predictions=...", "--predictions FILE")
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
     return _ARGUMENT.sub(_option, text)
 

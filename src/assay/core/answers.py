@@ -180,16 +180,22 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     )
 
 
-def parse_verdict(value: object, at: float | None = None) -> bool | None:
+def parse_verdict(value: object, at: float | None = None, positive: object = None) -> bool | None:
     """Parse a judge's verdict on an item; None if it is neither yes nor no.
+
+    `at`: number from which on it is yes; `positive`: the value that means yes, others mean no.
 
     >>> parse_verdict("Yes"), parse_verdict(0.7, at=0.5), parse_verdict(None), parse_verdict("?")
     (True, True, None, None)
+    >>> parse_verdict("pass", positive="pass"), parse_verdict("fail", positive="pass")
+    (True, False)
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, float | np.floating) and np.isnan(value):
         return None
+    if positive is not None:
+        return str(value).strip() == str(positive)
     if at is None:
         return parse_answer(value).outcome
     if isinstance(value, str | int | float | np.number | np.bool_):
@@ -198,6 +204,22 @@ def parse_verdict(value: object, at: float | None = None) -> bool | None:
         except (ValueError, OverflowError):
             pass
     raise LabelError(f"{value!r} is not a number, but at={at:g} is for numbers")
+
+
+# Words that usually mean yes, the more usual ones first.
+_USUALLY_YES = (
+    *("yes", "true", "positive", "pos", "1", "spam", "toxic", "pass", "correct", "match", "fraud"),
+)
+
+
+def probable_yes(words: Iterable[str]) -> str | None:
+    """Which of some words probably means yes; None if nobody can know.
+
+    >>> probable_yes(["fail", "Pass"]), probable_yes(["a", "b"])
+    ('Pass', None)
+    """
+    by_case = {word.lower(): word for word in words}
+    return next((by_case[yes] for yes in _USUALLY_YES if yes in by_case), None)
 
 
 def parse_answers(labels: object, id_kind: str, classes: Vocabulary) -> dict[str, Answer]:

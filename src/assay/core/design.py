@@ -139,7 +139,8 @@ class Design:
         if self.bets and (self.replacement or self.first_per_stratum or self.stop != "width"):
             raise DesignError(
                 "the betting interval counts the cards that are left, and bets on every one",
-                details="it needs replacement=False, stop='width' and no first_per_stratum",
+                details="it needs draws without replacement, the stop rule 'width' and no "
+                "first_per_stratum",
             )
 
     @property

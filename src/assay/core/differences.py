@@ -129,7 +129,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
             "two denominators that depend on the labels, and are not the same",
             details="a difference needs known denominators (precision, accuracy, false omission "
             "rate) or a common one (recall)",
-            hint="Gap(first, second) is the difference whatever the denominators",
+            hint="a Gap is the difference whatever the denominators",
         )
     both = Ratio(one.a0 - other.a0, one.a - other.a, one.b0, one.b)
     if not both.a.any():

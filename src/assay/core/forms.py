@@ -345,7 +345,7 @@ def ratio(
         if name != "accuracy":
             raise DesignError(
                 f"{name} cannot be read off strata that mix predicted labels",
-                hint="use variable='score', which keeps the strata apart, or metric='accuracy'",
+                hint="use the variable 'score', which keeps the strata apart, or metric='accuracy'",
             )
         return Ratio(0.0, np.ones_like(N), float(N.sum()), np.zeros_like(N))
     yes = says_yes.astype(np.float64)

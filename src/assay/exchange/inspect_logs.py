@@ -83,7 +83,7 @@ def _of_json(content: Content, document: Mapping[str, Any]) -> tuple[str, Iterab
     if not isinstance(samples, list):
         raise InputError(
             f"{content.name} is a log of Inspect without samples",
-            hint="run it with log_samples=True",
+            hint="run it without --no-log-samples",
         )
     return str(document.get("status")), samples
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from assay.core.types import read_json
 from assay.core.vocabulary import Vocabulary
-from assay.errors import AssayError, InputError, counted, did_you_mean
+from assay.errors import AssayError, InputError, counted, nearest
 from assay.exchange.content import UNLIMITED, Content, Limits
 from assay.exchange.rows import (
     FURTHER,
@@ -318,41 +318,54 @@ def _separator(text: str) -> str:
 
 def _places(name: str, columns_in_file: Sequence[str], columns: Columns) -> dict[str, int]:
     """Column number of each field of a row."""
-    places = {
-        "id": _place(name, columns_in_file, *columns.ids),
-        "label": _place(name, columns_in_file, columns.label),
+    wanted = {
+        "id": columns.ids,
+        "label": (columns.label,),
+        **{each: (each,) for each in columns.further if each in columns_in_file},
+        **{each: (column,) for each, column in columns.named.items()},
     }
-    further = {
-        **{each: each for each in columns.further if each in columns_in_file},
-        **columns.named,
-    }
-    return places | {
-        each: _place(name, columns_in_file, column) for each, column in further.items()
-    }
+    places = {each: _place(name, columns_in_file, names) for each, names in wanted.items()}
+    missing = {each: wanted[each] for each, place in places.items() if place is None}
+    for names in missing.values():
+        raise InputError(
+            f"{name} has no column {' or '.join(map(repr, names))}",
+            details=shorten(f"columns: {', '.join(columns_in_file)}"),
+            hint=_column_hint(missing, [*columns_in_file], places),
+        )
+    return {each: place for each, place in places.items() if place is not None}
 
 
-def _place(name: str, columns: Sequence[str], *names: str) -> int:
-    """Position of the first wanted column that the file has."""
-    for column in names:
-        if columns.count(column) == 1:
-            return columns.index(column)
-        if column in columns:
-            raise InputError(
-                f"column {column!r} occurs more than once in {name}",
-                details=shorten(f"columns: {', '.join(columns)}"),
-            )
-    raise InputError(
-        f"{name} has no column {' or '.join(map(repr, names))}",
-        details=shorten(f"columns: {', '.join(columns)}"),
-        hint=did_you_mean(names[0], columns) or _column_hint(names[-1], columns),
-    )
+def _place(name: str, columns: Sequence[str], names: Sequence[str]) -> int | None:
+    """Position of the first wanted column that the file has; None if it has none."""
+    column = next((each for each in names if each in columns), None)
+    if column is not None and columns.count(column) > 1:
+        raise InputError(
+            f"column {column!r} occurs more than once in {name}",
+            details=shorten(f"columns: {', '.join(columns)}"),
+        )
+    return None if column is None else columns.index(column)
 
 
-def _column_hint(name: str, columns: Sequence[str]) -> str:
-    """Hint for a table with other columns, or without a header."""
+def _column_hint(
+    missing: Mapping[str, Sequence[str]], columns: list[str], places: Mapping[str, int | None]
+) -> str:
+    """Hint for a table with other columns, or without a header.
+
+    The label is named before the id: of two columns, the other one is that of the ids.
+    """
     if any(cell.strip().lower() in _ANSWERS for cell in columns):
         return "its first line seems to be a row: add a line with the column names, as in id,label"
-    return f"name the column: {name}_column={columns[-1]!r}" if any(columns) else ""
+    taken = {columns[place] for place in places.values() if place is not None}
+    left = [each for each in columns if each.strip() and each not in taken]
+    named: dict[str, str] = {}
+    for part in sorted(missing, reverse=True):  # label before id
+        near = next(filter(None, (nearest(name, left) for name in missing[part])), None)
+        if not left:
+            return ""
+        named[part] = near or left[0 if part == "id" else -1]
+        left.remove(named[part])
+    words = " ".join(f"{part}_column={named[part]!r}" for part in missing)
+    return shorten(f"name the column{'s' if len(named) > 1 else ''}: {words}")
 
 
 # One answer per item, from a table made before the campaign.

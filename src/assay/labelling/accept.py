@@ -196,7 +196,7 @@ def _refuse_unknown(labelling: Labelling, given: Iterable[str]) -> None:
         raise LabelError(
             f"{_some(unknown)} not drawn by this campaign",
             details="only labels of items that the design drew may count",
-            hint=f"ids are {labelling.settings.id_kind}s here; use the ids that ask() returned",
+            hint=f"ids are {labelling.settings.id_kind}s here; use ids of drawn items",
             ids=unknown,
         )
 

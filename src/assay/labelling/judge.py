@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assay.core.answers import parse_verdict
+from assay.core.answers import parse_verdict, probable_yes
 from assay.core.metrics import kind_of
 from assay.core.strata import Strata
 from assay.core.subgroups import (
@@ -30,7 +30,7 @@ from assay.core.subgroups import (
 )
 from assay.core.targets import Target
 from assay.core.types import Bools, Ints, percent
-from assay.errors import InputError, LabelError, PredictionsError
+from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
 from assay.labelling.slice_items import (
     SliceAnswers,
     SliceCounts,
@@ -91,13 +91,14 @@ def judge_of(
     column: str,
     *,
     at: float | None = None,
+    positive: object = None,
     by: str | None = None,
     predictions: object = None,
 ) -> JudgeQuality:
     """Quality of a judge; the parameters are those of `Campaign.judge`."""
-    _refuse_no_number(at)
+    _refuse_no_number(at, positive)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
-    verdicts = _verdicts(_opinions(labelling, items, column, predictions), column, at)
+    verdicts = _verdicts(_opinions(labelling, items, column, predictions), column, at, positive)
     whole = _Part(labelling, items, verdicts, np.zeros(len(items), dtype=np.int64), ("",))
     parts = [whole]
     if by is not None:
@@ -352,28 +353,51 @@ def _opinions(
     return column_values(labelling, items, column, predictions)
 
 
-def _verdicts(values: Sequence[object], column: str, at: float | None) -> _Verdicts:
-    verdicts, strange = list[bool | None](), dict[str, None]()
+def _verdicts(
+    values: Sequence[object], column: str, at: float | None, positive: object
+) -> _Verdicts:
+    verdicts, strange = list[bool | None](), dict[str, object]()
     for value in values:
         try:
-            verdicts.append(parse_verdict(value, at))
+            verdicts.append(parse_verdict(value, at, positive))
         except LabelError:
-            strange[repr(value)] = None
+            strange[repr(value)] = value
     if strange:
         some = ", ".join(list(strange)[:_SHOWN])
         wanted = "true and false, 1 and 0, yes and no" if at is None else "numbers"
         raise InputError(
             f"column {column!r} has values that are not verdicts: {some}",
             details=f"verdicts are {wanted}; a missing value is not a verdict",
-            hint="give the number from which on it is a yes: at=0.5"
-            if at is None
-            else "leave at out where the verdicts are words",
+            hint=_meaning_hint([*strange.values()], at),
+        )
+    if positive is not None and values and True not in verdicts:
+        known = sorted({str(value) for value in values if value is not None})
+        raise InputError(
+            f"no labelled item has {positive!r} in column {column!r}",
+            details=f"values: {', '.join(map(repr, known[:_SHOWN]))}",
+            hint=did_you_mean(str(positive), known) or "name the value that means yes",
         )
     there = np.array([each is not None for each in verdicts], dtype=np.bool_)
     return _Verdicts(there, np.array([each is True for each in verdicts], dtype=np.bool_))
 
 
-def _refuse_no_number(at: object) -> None:
+def _meaning_hint(strange: Sequence[object], at: float | None) -> str:
+    """Hint how to say what values mean, of which some are neither yes nor no."""
+    if at is not None:
+        return "leave at out where the verdicts are words"
+    if all(isinstance(value, Real) for value in strange):
+        return "give the number from which on it is a yes: at=0.5"
+    words = [str(value) for value in strange]
+    return f"name the value that means yes: positive={probable_yes(words) or words[0]!r}"
+
+
+def _refuse_no_number(at: object, positive: object) -> None:
+    if at is not None and positive is not None:
+        raise InputError(
+            "at= and positive= exclude each other",
+            details="at is for numbers, positive is for words",
+            hint="leave one of them out",
+        )
     good = isinstance(at, Real) and not isinstance(at, bool) and np.isfinite(float(at))
     if at is not None and not good:
         raise InputError(f"at must be a number, got {at!r}", hint="at=0.5")

@@ -15,7 +15,7 @@ import numpy as np
 from assay.core.deck import Id, number
 from assay.core.types import Floats
 from assay.core.weights import Arrivals, seed_of_arrival
-from assay.errors import AssayError, PredictionsError, StorageError
+from assay.errors import AssayError, PredictionsError, StorageError, counted
 from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.settings import Settings
 from assay.labelling.source import Part, Source
@@ -333,8 +333,8 @@ def check_same(settings: Settings, predictions: "Predictions") -> None:
     parts, others = settings.source.parts, predictions.parts
     if len(others) != len(parts):
         raise PredictionsError(
-            f"{predictions.source}: predictions from {len(others)} place(s), and those of campaign "
-            f"{settings.name!r} came from {len(parts)}",
+            f"{predictions.source}: predictions from {counted(len(others), 'place')}, and those "
+            f"of campaign {settings.name!r} came from {len(parts)}",
             details=f"they came from {', '.join(part.description for part in parts)}",
             hint=f"give all of them, in that order: predictions={_places(settings.source)}",
         )

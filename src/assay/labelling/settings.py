@@ -20,7 +20,7 @@ from assay.core.ranking import deepest
 from assay.core.strata import Strata
 from assay.core.types import between
 from assay.core.vocabulary import Vocabulary
-from assay.errors import DesignError, InputError, LabelError, StorageError
+from assay.errors import DesignError, InputError, LabelError, StorageError, counted
 from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
 from assay.labelling.source import Source
@@ -101,7 +101,7 @@ class Reviewing:
             )
         if (self.per_item > 1) != (self.share > 0):
             raise DesignError(
-                f"{self.per_item} reviewer(s) on a share of {self.share:g} of the items",
+                f"{counted(self.per_item, 'reviewer')} on a share of {self.share:g} of the items",
                 details="several reviewers per item need a share above 0, and a share needs "
                 "several reviewers",
                 hint="for two reviewers on a tenth of the items: reviewers_per_item=2, overlap=0.1",

@@ -268,6 +268,6 @@ def _scans(labelling: Labelling, column: str, predictions: object) -> list[Scan]
 
 def _remedy(column: str) -> str:
     return (
-        f"with predictions=... the items are looked up; a campaign made with "
-        f"slices=[{column!r}], or --slice {column}, keeps the values"
+        f"name the file that has it: predictions=...; a campaign made with "
+        f"slices=[{column!r}] keeps the values"
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.core.answers import probable_yes
 from assay.errors import printable
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import open_relation
@@ -33,7 +34,6 @@ _TRUTH = (
     r"label|truth|target|y|class",
     r"(label|rater|annotat|judge).*",
 )
-_YES = ("yes", "true", "positive", "pos", "1", "spam", "toxic", "pass", "correct", "match", "fraud")
 
 
 @dataclass(frozen=True)
@@ -201,4 +201,4 @@ def _positive(values: list[Any]) -> str | None:
     words = {str(value) for value in values if value is not None}
     if len(words) != 2 or all(each.lower() in ("true", "false", "0", "1") for each in words):
         return None
-    return next((each for yes in _YES for each in sorted(words) if each.lower() == yes), None)
+    return probable_yes(words)
