@@ -1,6 +1,7 @@
 """The owner's pages in a browser, with the keyboard."""
 
 import json
+import re
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -223,3 +224,37 @@ CUT_OFF = """() => [...document.querySelectorAll("main *")]
 def fits(page: Page) -> bool:
     """Tell whether nothing sticks out at the side."""
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_a_chart_says_its_numbers_where_the_pointer_is(enter: Enter, open_house: OpenHouse) -> None:
+    house = open_house(budget=60)
+    token = house.token("zoe")
+    for said in ("yes", "no", "yes"):
+        answer(house, token, said, want=20)
+    _, page = owner(enter, house)
+    square = page.get_by_role("img", name="Interval of precision by number of labels")
+    square.hover(position={"x": 5, "y": 20})
+    first = page.locator(".hover").inner_text()
+    box = square.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 20)
+    now = house.campaign().estimate()
+    expect(page.locator(".hover")).to_have_text(
+        f"{now.labels} labels: {now.value:.3f} [{now.low:.3f}, {now.high:.3f}]"
+    )
+    assert re.match(r"\d+ labels: ", first)
+    assert first != page.locator(".hover").inner_text()
+    page.mouse.move(5, 5)
+    expect(page.locator(".hover")).to_have_count(0)
+
+
+def test_the_first_screen_needs_no_scrolling(enter: Enter, open_house: OpenHouse) -> None:
+    house = open_house(budget=60)
+    token = house.token("zoe")
+    answer(house, token, "yes", want=20)
+    answer(house, token, "no", want=20)
+    _, page = owner(enter, house)
+    for name in ("#sentence", "#value", ".picture", "#labels", "#left", "#steps li:last-child"):
+        box = page.locator(name).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800, name

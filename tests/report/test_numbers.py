@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 import assay
 from assay.audit.recompute import Form, Stratum, left_of, quoted
 from assay.storage import Label
-from assay.web.dashboard import dashboard_of
+from assay.web.dashboard import dashboard_of, details_of
 from tests.report.campaigns import Made, make
 
 
@@ -204,7 +204,7 @@ def created(**kwargs: Any) -> assay.Campaign:
 def test_a_stratum_has_one_share_and_one_interval(weighted: bool) -> None:
     campaign = created(**({"sample_weight": "views"} if weighted else {}))
     rows = campaign.strata()
-    page = " ".join(re.sub("<[^>]*>", " ", dashboard_of(campaign).strata.html).split())
+    page = " ".join(re.sub("<[^>]*>", " ", details_of(campaign).strata.html).split())
     report = json.loads(campaign.report().json)["strata"]
     for row in rows:
         assert f"{row.rate:.3f} [{row.low:.3f}, {row.high:.3f}]" in page

@@ -37,6 +37,7 @@ class Curve:
     across: tuple[str, ...]
     upwards: tuple[str, ...]
     rows: tuple[HistoryPoint, ...]  # the same as a table
+    points: tuple[tuple[float, HistoryPoint], ...]  # the drawn ones, by their place from the left
 
 
 def draw_curve(
@@ -75,6 +76,7 @@ def draw_curve(
         across=tuple(f"{labels:,}" for labels in across),
         upwards=tuple(f"{round(share, 6) + 0.0:.{digits}f}" for share in upwards),  # no "-0.00"
         rows=tuple(thinned(with_value, _ROWS)),
+        points=tuple((round(point.labels / right * SIDE, 1), point) for point in shown),
     )
 
 
@@ -285,6 +287,10 @@ def figure_of(curve: Curve, estimate: Estimate) -> Figure:
         across=curve.across,
         upwards=curve.upwards,
         unit="labels",
+        points=tuple(
+            (x, f"{point.labels:,} labels: {point.value:.3f} [{point.low:.3f}, {point.high:.3f}]")
+            for x, point in curve.points
+        ),
         table=Table(
             f"{name} by number of labels",
             tuple(map(Column, ("Labels", "Estimate", "From", "To"))),

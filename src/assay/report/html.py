@@ -1,5 +1,6 @@
 """A report as one HTML file: no script, nothing from elsewhere, light and dark, also on paper."""
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
@@ -242,6 +243,8 @@ def _figure(figure: results.Figure, place: str, writer: results.Writer) -> Html:
         _edge("across", figure.across),
         element("p", figure.unit, class_="unit muted", aria_hidden="true"),
         class_="picture",
+        # Read by a script, which only the dashboard has.
+        **({"data_points": json.dumps(figure.points)} if writer == "dashboard" else {}),
     )
     caption = element("figcaption", element("b", figure.title, dir="auto"), " ", joined(key))
     if figure.table is None:

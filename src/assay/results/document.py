@@ -187,7 +187,8 @@ class Figure:
     """Picture with an equivalent text, and a table unless another has its numbers.
 
     `layers`: SVG paths in a square of `SIDE`, by their style class; `key`: meaning of the classes;
-    `across`, `upwards`: numbers at the edges.
+    `across`, `upwards`: numbers at the edges; `points`: places from the left, in `SIDE`, and what
+    is said of them where a pointer is near.
     """
 
     title: str
@@ -198,6 +199,7 @@ class Figure:
     upwards: tuple[str, ...]
     unit: str
     table: Table | None = None
+    points: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True)

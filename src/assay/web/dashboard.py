@@ -1,15 +1,16 @@
-"""Dashboard: the owner's view of a campaign, as values for a template."""
+"""Dashboard: the owner's view of a campaign, as values for templates."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import attrgetter
 from typing import Self
 
 from assay.campaign import Campaign
 from assay.core.answers import Agreement
 from assay.core.types import percent
-from assay.errors import DesignError
+from assay.errors import DesignError, counted
 from assay.labelling import history_in, reviewers_in, whose_classes
 from assay.report import Html, blocks_of, curve_of, figure_of
 from assay.results import (
@@ -18,11 +19,11 @@ from assay.results import (
     Estimate,
     Estimates,
     Figure,
+    Mistakes,
     Outlook,
     Pace,
     Paragraph,
     ReviewerRow,
-    Table,
     done_words,
     ends_text,
     goal_words,
@@ -38,6 +39,8 @@ from assay.results import (
 # Looks at rounds that wait for answers, whenever somebody has answered; shared by all metrics.
 _LOOKS = 30
 _PICTURES = 6  # at most; the metrics that are farthest from their goals
+_STEPS = 3
+_ALONE = 2  # reviewers: with fewer, another would be welcome
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,17 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Step:
+    """Thing to do next: what, where, and why; `path` is below the campaign's address."""
+
+    words: str
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Dashboard:
-    """State of a campaign."""
+    """First screen: state of a campaign, which follows every answer."""
 
     sentence: str  # summary for people who want no details
     metrics: Sequence[MetricView]
@@ -95,12 +107,19 @@ class Dashboard:
     figures: Html  # the estimates of several metrics
     curves: Html  # histories of some intervals
     drawn: int  # number of these
-    parts: Sequence[Part]  # confusion matrices, slices, second opinions
+    steps: Sequence[Step]
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Details:
+    """What is below the first screen, and takes longer to find."""
+
+    errors: Mistakes
+    parts: Sequence[Part]  # slices, classes, confusion matrices, second opinions
     strata: Part
-    confidence: float
     reviewers: Sequence[ReviewerRow]
     agreement: Agreement
-    notes: Sequence[str]
 
 
 def heading_of(campaign: Campaign) -> Heading:
@@ -108,7 +127,8 @@ def heading_of(campaign: Campaign) -> Heading:
     settings, goal = campaign.settings, campaign.settings.goal
     if not goal.single:
         first, *others = goal.targets
-        title = f"{len(goal.targets)} metrics" if others else first.name
+        title = f"{len(goal.targets)} metrics" if others else first.name.replace("_", " ")
+        title = f"{title[:1].upper()}{title[1:]}"
     else:
         title = metric_name(goal.metric).capitalize()
     source = printable(settings.source.description)
@@ -144,13 +164,41 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         figures=_html(estimates.figures),
         curves=_html(curves),
         drawn=len(curves),
-        parts=[_part(each) for each in _documents(campaign)],
-        strata=_part(_strata(campaign)),
-        confidence=settings.goal.confidence,
-        reviewers=reviewers_in(labelling),
-        agreement=campaign.agreement(),
+        steps=[*islice(_steps(campaign, is_done=stopped is not None), _STEPS)],
         notes=[*settings.notes, *notes_once(estimates)],
     )
+
+
+def details_of(campaign: Campaign) -> Details:
+    """Errors, slices, classes, reviewers and strata of a campaign."""
+    return Details(
+        errors=campaign.errors(classifier=campaign.settings.strata.classifiers[-1]),
+        parts=[_part(each) for each in _documents(campaign)],
+        strata=_part(_strata(campaign)),
+        reviewers=reviewers_in(campaign.desk.labelling),
+        agreement=campaign.agreement(),
+    )
+
+
+def _steps(campaign: Campaign, *, is_done: bool) -> Iterator[Step]:
+    """Yield what there is to do, the most urgent first."""
+    labelling = campaign.desk.labelling
+    if disputes := len(campaign.disputes()):
+        words = f"Settle {counted(disputes, 'dispute')}"
+        yield Step(words, "/owner/disputes", "reviewers disagree, and you decide")
+    if is_done:
+        yield Step("Download the report", "/owner/report", "one file, for whoever asked")
+    elif not labelling.trouble:
+        which = "next" if labelling.answered else "first"
+        yield Step(f"Label the {which} items", "/review", "on a computer or a phone")
+        if len(labelling.answers_of) < _ALONE:
+            yield Step("Invite a reviewer", "#invite", "several people can label at once")
+    if labelling.answered:
+        yield Step("Look at the errors", "/owner/errors", "the most confident ones first")
+    if campaign.settings.classes.is_yes_or_no:
+        yield Step("Compare thresholds", "/owner/curve", "precision and recall at each")
+    if is_done:
+        yield Step("Download the labels", "/owner/export", "for training, or your own analysis")
 
 
 def _answer(campaign: Campaign) -> list[str]:
@@ -161,9 +209,7 @@ def _answer(campaign: Campaign) -> list[str]:
 
 
 def _html(blocks: Iterable[Block]) -> Html:
-    """Blocks as HTML; matrices are for the report, which is wider."""
-    read = [each for each in blocks if not (isinstance(each, Table) and each.is_picture)]
-    return blocks_of(read, "dashboard")
+    return blocks_of(blocks, "dashboard")
 
 
 def _part(document: Document) -> Part:
@@ -173,10 +219,13 @@ def _part(document: Document) -> Part:
 def _documents(campaign: Campaign) -> Iterator[Document]:
     """Yield the documents below the estimates."""
     settings = campaign.settings
+    yield from _slices(campaign)
+    if not settings.is_binary:
+        for name in whose_classes(settings.strata):
+            yield campaign.by_class(name).document()
     if settings.classes.has_matrix:
         for name in whose_classes(settings.strata):
             yield campaign.confusion(name).document()
-    yield from _slices(campaign)
     savings, judges = campaign.savings(), campaign.judges()
     saved = [] if savings is None else [Paragraph(savings.sentence)]
     opinions = [block for each in judges for block in each.document().blocks]

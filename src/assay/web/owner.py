@@ -25,11 +25,13 @@ from assay.report import SUFFIXES, blocks_of, curve_part
 from assay.results import Dispute, ThresholdCurve, printable
 from assay.web import Options
 from assay.web.auth import Person, needs
-from assay.web.dashboard import Dashboard, dashboard_of, heading_of
+from assay.web.dashboard import Dashboard, dashboard_of, details_of, heading_of
 from assay.web.http import comment_in, item_in, read_document, refuse, render, text_in, word_in
 from assay.web.items import item_json
 from assay.web.queue import Counter
 from assay.web.review import BROKEN, chosen_among
+
+_ERRORS = 5  # on the dashboard
 
 
 @needs("owner")
@@ -39,16 +41,27 @@ async def show_dashboard(request: Request) -> Response:
     heading, version, now = await counter.call(
         lambda campaign: (heading_of(campaign), _version(campaign), dashboard_of(campaign))
     )
+    details = await counter.aside(details_of)
     return render(
         request,
         "owner.html",
         heading=heading,
         version=version,
         now=now,
+        details=details,
+        errors_shown=_ERRORS,
         writes_labels=[name for name, each in FORMATS.items() if each.write_labels],
         writes_batch=[name for name, each in FORMATS.items() if each.write_batch],
         reads=list(FORMATS),
     )
+
+
+@needs("owner")
+async def show_details(request: Request) -> Response:
+    """Details, below the first screen of the dashboard."""
+    counter: Counter = request.app.state.counter
+    details = await counter.aside(details_of)
+    return render(request, "owner_details.html", details=details, errors_shown=_ERRORS)
 
 
 def _version(campaign: Campaign) -> str:
@@ -321,6 +334,7 @@ def _values(curve: ThresholdCurve) -> dict[str, Any]:
 routes = [
     Route("/owner", show_dashboard, methods=["GET"]),
     Route("/owner/live", show_live, methods=["GET"]),
+    Route("/owner/details", show_details, methods=["GET"]),
     Route("/owner/disputes", show_disputes, methods=["GET"]),
     Route("/api/ruling", take_ruling, methods=["POST"]),
     Route("/owner/export", export_labels, methods=["GET"]),

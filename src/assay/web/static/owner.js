@@ -2,6 +2,7 @@
 // all it knows, and reloads itself.
 
 import { here } from "./here.js";
+import "./hover.js";
 
 const EVERY = 3000; // ms between looks
 const SLOWEST = 60000; // ms, when the server does not answer
@@ -30,6 +31,7 @@ async function look() {
       const version = response.headers.get("ETag").replaceAll('"', "");
       show(await response.text());
       live.dataset.version = version;
+      await lookBelow();
     }
     wait = EVERY;
     tell("new", "Live");
@@ -40,15 +42,25 @@ async function look() {
   timer = setTimeout(look, document.hidden ? 10 * wait : wait);
 }
 
+async function lookBelow() {
+  const response = await fetch(here("/owner/details"), { cache: "no-store" });
+  if (!response.ok) throw new Error(String(response.status));
+  renew(document.getElementById("details"), await response.text());
+}
+
 function show(html) {
-  const next = new DOMParser().parseFromString(html, "text/html");
-  const opened = [...live.querySelectorAll("details[open]")].map((details) => details.id);
-  for (const id of opened) next.getElementById(id)?.setAttribute("open", "");
-  const focused = live.contains(document.activeElement) ? document.activeElement : null;
-  const again = focused && selectorOf(focused);
-  live.replaceChildren(...next.body.childNodes);
-  if (again) live.querySelector(again)?.focus({ preventScroll: true });
+  renew(live, html);
   announceStop();
+}
+
+function renew(place, html) {
+  const next = new DOMParser().parseFromString(html, "text/html");
+  const opened = [...place.querySelectorAll("details[open]")].map((details) => details.id);
+  for (const id of opened) next.getElementById(id)?.setAttribute("open", "");
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  const again = focused && selectorOf(focused);
+  place.replaceChildren(...next.body.childNodes);
+  if (again) place.querySelector(again)?.focus({ preventScroll: true });
 }
 
 // Where the keyboard was is where it stays, although all around it is new.
