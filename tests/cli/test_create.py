@@ -1,6 +1,7 @@
 """Campaigns from files: ``create`` with its options, ``rebase`` and ``extend``."""
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -115,3 +116,36 @@ def test_on_a_terminal_the_proposal_is_a_question(
     if made:
         settings = load_campaign("campaign", storage="sqlite:///assay.db").settings
         assert (settings.goal.within, list(settings.source.seen)) == (0.2, ["text"])
+
+
+def test_create_and_status_say_how_many_labels_are_left(create: Fixture, run: Fixture) -> None:
+    told = create(goal=("--within", "0.1")).stdout
+    found = re.search(r"forecast +about (\d+) labels; random sampling would need about (\d+)", told)
+    assert found is not None
+    ours, random = map(int, found.groups())
+    assert 20 < ours <= random + 10
+    planned = run("plan", "predictions.csv", *WORDS[:-1], "--replications", "12", "--json").stdout
+    reading = json.loads(planned)["readings"][0]
+    assert ours == pytest.approx(reading["labels"]["mean"], abs=10)
+    assert random == pytest.approx(reading["random"]["mean"], abs=10)
+    status = " ".join(run("status", "spam").stdout.split())
+    assert f"Labels left: about {ours} (a forecast from the scores); random sampling" in status
+    document = json.loads(run("status", "spam", "--json").stdout)
+    assert document["forecast"]["random"] == random
+    assert document["labels_left"]["answers"] == ours
+    run("label", "spam", input="y\nn\n" * 11)
+    later = " ".join(run("status", "spam").stdout.split())
+    assert "(a forecast from the present width)" in later and "random sample would" in later
+
+
+def test_where_stratification_saves_little_it_is_said(folder: Path, run: Fixture) -> None:
+    rows = [f"{n},{0.6 + n % 7 / 1000}" for n in range(477)]
+    (folder / "flat.csv").write_text("\n".join(["id,p", *rows]) + "\n")
+    words = ["create", "flat.csv", "--id", "id", "--score", "p", "--threshold", "0.5"]
+    told = run(*words, "--within", "0.1", "--name", "flat").stdout
+    assert "note: stratification saves little here" in told
+    assert "note: stratification saves little here" in run("status", "flat").stdout
+    told = " ".join(run(*words, "--within", "0.001", "--name", "narrow").stdout.split())
+    assert "forecast about 477 labels" in told
+    assert "note: nearly all of the 477 items that the metric is about must be labelled" in told
+    assert "note: nearly all of the 477" in " ".join(run("status", "narrow").stdout.split())

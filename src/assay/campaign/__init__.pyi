@@ -20,6 +20,7 @@ from assay.campaign.extend import rebase_campaign as rebase_campaign
 from assay.campaign.manage import delete_campaign as delete_campaign
 from assay.campaign.manage import rename_campaign as rename_campaign
 from assay.campaign.manage import replacing as replacing
+from assay.campaign.manage import with_forecast as with_forecast
 from assay.campaign.mlflow import log_to_mlflow as log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels as find_prior_labels
 from assay.campaign.random_labels import estimate as estimate

@@ -88,6 +88,7 @@ class Findings:
             items=int(self.settings.strata.sizes.sum()),
             budget=self.settings.goal.budget,
             of_sample=max(each.of_sample for each in rounds.standings),
+            forecast=self.settings.forecast,
         )
 
     def savings(self) -> Savings | None:

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from assay.campaign.campaign import Campaign
 from assay.errors import DesignError, StorageError, counted, is_storable, printable
 from assay.labelling import Settings, find_campaign
+from assay.results import Forecast
 from assay.storage import RETIRED, Session, Store
 
 _LONGEST_NAME = 200
@@ -45,6 +48,16 @@ def rename_campaign(store: Store, name: str, new: str, *, force: bool = False) -
             _refuse_in_use(session, key, name)
         session.rename(name, new)
         session.rename_tokens(name, new)
+
+
+def with_forecast(campaign: Campaign, forecast: Forecast) -> Campaign:
+    """Store the forecast of a new campaign with it."""
+    desk = campaign.desk
+    settings = replace(desk.settings, forecast=forecast)
+    with desk.store.write() as session:
+        key, _ = find_campaign(session, campaign.name)
+        session.change(key, settings.to_dict())
+    return Campaign(desk.store, key, settings, desk.labelling.predictions_at_hand)
 
 
 def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:

@@ -112,10 +112,16 @@ def create(
     )
     if in_place:
         make = partial(_in_place, make, name, storage)
+
+    def made() -> Campaign:
+        from assay.simulation import forecast  # takes long to load
+
+        return forecast(make())
+
     scale_given = "scale" in columns
     make_document = partial(document, scale_given=scale_given)
     make_view = partial(render_campaign, scale_given=scale_given)
-    make_campaign(make, file or source["table"], make_document, make_view, storage, as_json=as_json)
+    make_campaign(made, file or source["table"], make_document, make_view, storage, as_json=as_json)
 
 
 def _in_place(make: Callable[[], Campaign], name: str, storage: str | None) -> Campaign:

@@ -27,8 +27,10 @@ from assay.results import (
     Estimates,
     Notice,
     Pairs,
+    Paragraph,
     Result,
     Table,
+    cautions_of,
     difference_words,
     ends_text,
     goal_words,
@@ -220,7 +222,8 @@ def _show(campaign: Campaign, storage: str | None, results: list[Result]) -> Non
         screen.print(each)
     savings = campaign.savings()
     saved = () if savings is None else (savings.words,)
-    if notes := (*settings.notes, *notes_once(estimates), *saved):
+    little = cautions_of(estimates.values(), settings.forecast)
+    if notes := (*settings.notes, *notes_once(estimates), *saved, *little):
         screen.print()
         screen.print(note_lines(notes))
     screen.print()
@@ -242,9 +245,21 @@ def _reviewers(campaign: Campaign) -> Text | None:
 
 def _estimates(campaign: Campaign) -> tuple[Block, ...]:
     goal, estimates = campaign.settings.goal, campaign.estimates()
-    if len(estimates) == 1:
-        return standing_of(estimates, goal if goal.single else goal.goals[0])
-    return standing_of(estimates, goal, answers=len(campaign.answers()))
+    answers = None
+    if len(estimates) > 1:
+        answers = len(campaign.answers())
+    elif not goal.single:
+        goal = goal.goals[0]
+    blocks = standing_of(estimates, goal, answers=answers)
+    return blocks if campaign.done else (*blocks, Paragraph(_left(campaign)))
+
+
+def _left(campaign: Campaign) -> str:
+    """Labels left, and until there are enough labels to say, those of a random sample."""
+    left, forecast = campaign.outlook().text, campaign.settings.forecast
+    if forecast is None or any(each.random_labels for each in campaign.estimates().values()):
+        return left
+    return f"{left}; {forecast.at_random}"
 
 
 def _document(campaign: Campaign) -> dict[str, object]:
@@ -265,6 +280,8 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "score_notes": list(settings.source.doubts),
         "source": {"description": settings.source.description, "rows": settings.source.rows},
         "commitment": settings.commitment,
+        "labels_left": asdict(campaign.outlook()),
+        **({} if settings.forecast is None else {"forecast": settings.forecast.to_dict()}),
         **({} if (savings := campaign.savings()) is None else {"savings": asdict(savings)}),
         **({} if goal.threshold_for is None else {"threshold": campaign.threshold().to_dict()}),
     }

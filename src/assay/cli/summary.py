@@ -201,7 +201,8 @@ def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     blocks = [*_source_and_goal(campaign.settings, scale_given=scale_given)]
     if campaign.settings.goal.threshold_for is None:  # a ladder has too many to read
         blocks.append(sizes_table(campaign.strata()))
-    blocks.append(Notes(tuple(_notes(campaign))))
+    cautions = () if campaign.settings.forecast is None else campaign.settings.forecast.cautions
+    blocks.append(Notes((*_notes(campaign), *cautions)))
     headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
     shown = view(Document.of(campaign.name, *blocks).blocks)
     return Group(headline, Text(), shown, Text(), commitment_line(campaign.settings))
@@ -237,6 +238,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
         **own,
         "strata": [asdict(row) for row in campaign.strata()],
         "notes": _notes(campaign),
+        **({} if settings.forecast is None else {"forecast": settings.forecast.to_dict()}),
     }
 
 
@@ -264,6 +266,7 @@ def _facts(settings: Settings, goal: Goal, *, scale_given: bool) -> _Rows:
         *_by_weight(settings.source),
         *_second_opinions(settings.source),
         ("goal", goal_words(goal)),
+        *([("forecast", settings.forecast.words)] if settings.forecast else []),
         ("strata", _strata_text(settings)),
         ("cut by", _variable_text(settings)),
         ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),

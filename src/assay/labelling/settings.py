@@ -25,6 +25,7 @@ from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
 from assay.labelling.source import Source
 from assay.options import CliOption
+from assay.results import Forecast
 from assay.storage import CardRow, Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
@@ -262,7 +263,7 @@ class Settings:
     """Fixed part of a campaign, for one metric or several targets.
 
     `epochs`: those of a guaranteed campaign before its strata were cut anew; `classes`: possible
-    classes of an item; older campaigns have yes and no.
+    classes of an item; older campaigns have yes and no; `forecast`: made before the first answer.
     """
 
     name: str
@@ -277,6 +278,7 @@ class Settings:
     prior: Prior | None = None
     epochs: tuple[Epoch, ...] = ()
     classes: Vocabulary = field(default_factory=Vocabulary)
+    forecast: Forecast | None = None
 
     def __post_init__(self) -> None:
         """Raise if names of yes and no are given beside classes."""
@@ -416,6 +418,7 @@ class Settings:
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"epochs": [each.to_dict() for each in self.epochs]} if self.epochs else {}),
             **({} if self.classes == Vocabulary() else {"classes": self.classes.to_dict()}),
+            **({} if self.forecast is None else {"forecast": asdict(self.forecast)}),
         }
 
     @classmethod
@@ -423,6 +426,7 @@ class Settings:
         """Rebuild from the values of `to_dict`."""
         goal, strata, before = values["goal"], values["strata"], values.get("before")
         series, prior = values.get("series"), values.get("prior")
+        forecast = values.get("forecast")
         return cls(
             name=values["name"],
             design=Design.from_dict(values["design"]),
@@ -436,6 +440,7 @@ class Settings:
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
             epochs=tuple(map(Epoch.from_dict, values.get("epochs", ()))),
             classes=vocabulary_from(values.get("classes")),
+            forecast=None if forecast is None else Forecast(**forecast),
         )
 
 

@@ -54,8 +54,10 @@ from assay.results.mistakes import KINDS as KINDS
 from assay.results.mistakes import Mistake as Mistake
 from assay.results.mistakes import Mistakes as Mistakes
 from assay.results.notebook import notebook_of as notebook_of
+from assay.results.progress import LITTLE as LITTLE
 from assay.results.progress import REMEMBERED as REMEMBERED
 from assay.results.progress import Dispute as Dispute
+from assay.results.progress import Forecast as Forecast
 from assay.results.progress import HistoryPoint as HistoryPoint
 from assay.results.progress import Outlook as Outlook
 from assay.results.progress import Pace as Pace
@@ -64,6 +66,7 @@ from assay.results.progress import Recorded as Recorded
 from assay.results.progress import ReviewerRow as ReviewerRow
 from assay.results.progress import Savings as Savings
 from assay.results.progress import Turn as Turn
+from assay.results.progress import cautions_of as cautions_of
 from assay.results.progress import outlook_of as outlook_of
 from assay.results.progress import pace_of as pace_of
 from assay.results.progress import thinned as thinned

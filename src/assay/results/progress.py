@@ -1,15 +1,15 @@
 """Progress of a campaign: its interval so far, labels still needed, and its reviewers' part."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from math import ceil, floor, log10, sqrt
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from assay.core.answers import Answer
-from assay.core.forecast import labels_at_width
+from assay.core.forecast import labels_at_width, two_digits
 from assay.core.standing import Standing
 from assay.errors import counted
 from assay.results.estimate import Estimate, Item
@@ -90,6 +90,57 @@ class Savings:
 
 # Forecast of the labels that a goal still takes.
 
+LITTLE = 0.05  # savings below this share of random sampling's labels
+_NEARLY_ALL = 0.9  # of the items
+_SAVES_LITTLE = (
+    "stratification saves little here: the scores say too little about where the errors are"
+)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Labels that a new campaign is expected to take if its scores are calibrated.
+
+    >>> Forecast(210, 250, 9_000).words
+    'about 210 labels; random sampling would need about 250'
+    >>> Forecast(210, 215, 9_000).cautions
+    ('stratification saves little here: the scores say too little about where the errors are',)
+    """
+
+    labels: int
+    random: int  # labels of a simple random sample with an interval of the same width
+    items: int  # items that labels are drawn from
+
+    @classmethod
+    def rounded(cls, labels: float, random: float, items: int) -> Self:
+        """Forecast with as many digits as it deserves."""
+        return cls(min(two_digits(labels), items), min(two_digits(random), items), items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and cautions as plain values."""
+        return {**asdict(self), "cautions": [*self.cautions]}
+
+    @property
+    def words(self) -> str:
+        """Both numbers."""
+        return f"about {self.labels:,} labels; {self.at_random}"
+
+    @property
+    def at_random(self) -> str:
+        """Labels that random sampling needs."""
+        return f"random sampling would need about {self.random:,}"
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before the first label, in sentences."""
+        if self.labels >= _NEARLY_ALL * self.items:
+            return (
+                f"nearly all of the {self.items:,} items that the metric is about must be "
+                "labelled: a wider interval needs fewer",
+            )
+        return (_SAVES_LITTLE,) if self.labels > (1 - LITTLE) * self.random else ()
+
+
 _LEAST = 20  # labels; with fewer, the interval is no basis for a forecast
 
 
@@ -121,6 +172,7 @@ def outlook_of(
     budget: int | None,  # number of answers that may be asked for
     # Half-width that no label reduces: the items are a sample themselves.
     of_sample: float = 0.0,
+    forecast: Forecast | None = None,  # made before the first answer
 ) -> Outlook:
     """Forecast of the further answers that a goal takes.
 
@@ -132,11 +184,13 @@ def outlook_of(
         return Outlook(0, "none")
     left = None if budget is None else max(budget - answers, 0)
     with_width = [each for each in every if each.within is not None]
-    more = None
+    more: float | None = None
     if not with_width:
         words = "unknown: it depends on how close the truth is to the limit"
     elif min(each.labels for each in with_width) < _LEAST:
         words = "too few labels for a forecast"
+        if forecast is not None:
+            more, words = max(forecast.labels - answers, 1.0), "a forecast from the scores"
     elif of_sample >= min(each.within or 1.0 for each in with_width):
         words = f"unreachable: the sample of items alone contributes ±{of_sample:.2g}"
     else:
@@ -149,6 +203,15 @@ def outlook_of(
             left, "until the budget is used up" + (", before the goal is reached" if more else "")
         )
     return Outlook(None if more is None else _two_digits(more), words)
+
+
+def cautions_of(estimates: Iterable[Estimate], forecast: Forecast | None) -> tuple[str, ...]:
+    """Cautions on what stratification saves: by the labels so far, before by the forecast."""
+    known = [each for each in estimates if each.random_labels and each.labels >= 2 * _LEAST]
+    if known:
+        saved = any(each.labels <= (1 - LITTLE) * (each.random_labels or 0) for each in known)
+        return () if saved else (_SAVES_LITTLE,)
+    return () if forecast is None else forecast.cautions
 
 
 def _more(estimate: Estimate, items: int, of_sample: float) -> float:

@@ -18,6 +18,7 @@ from assay.simulation.oracle import SetCounts as SetCounts
 from assay.simulation.oracle import StrataOracle as StrataOracle
 from assay.simulation.oracle import of_one as of_one
 from assay.simulation.oracle import of_several as of_several
+from assay.simulation.planning.forecast import forecast as forecast
 from assay.simulation.planning.plan import plan as plan
 from assay.simulation.planning.result import Planning as Planning
 from assay.simulation.population import Ensemble as Ensemble

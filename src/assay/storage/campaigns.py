@@ -137,6 +137,11 @@ class Campaigns(Connected):
             )
         return int(row.id), json.loads(row.settings)
 
+    def change(self, campaign: int, settings: dict[str, Any]) -> None:
+        """Replace the settings of a campaign; what fixes its draws must stay as it was."""
+        row = schema.campaign.update().where(schema.campaign.c.id == campaign)
+        self._connection.execute(row.values(settings=json.dumps(settings)))
+
     def retire(self, name: str, word: str = "until") -> str:
         """Rename a campaign, so that a new one can have its name; return the new name."""
         until = f"{name} {word} {self._timestamp[:19].replace('T', ' ')}"

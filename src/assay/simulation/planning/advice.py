@@ -23,6 +23,7 @@ from assay.core.limits import LabelLimit
 from assay.core.metrics import METRICS
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, InputError
+from assay.results import LITTLE
 from assay.simulation.planning.assumed import Assumed, Supposed, Trial
 from assay.simulation.planning.result import (
     BudgetRow,
@@ -36,7 +37,7 @@ from assay.simulation.planning.result import (
 )
 from assay.simulation.runs import Runs
 
-_CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
+_CLEARLY = 0.15  # of random sampling's labels
 
 
 def about_strata(readings: Sequence[Reading]) -> list[str]:
@@ -54,7 +55,7 @@ def _pays(ours: Cost, random: Cost) -> str:
     numbers = f"{ours.mean:,.0f} labels instead of random sampling's {random.mean:,.0f}"
     if saved >= _CLEARLY:
         return f"stratifying by score pays: {numbers}, {saved:.0%} fewer"
-    if saved >= _A_LITTLE:
+    if saved >= LITTLE:
         return f"stratifying by score pays a little: {numbers}, {saved:.0%} fewer"
     more = f"{-saved:.0%} more" if saved < 0 else f"only {saved:.0%} fewer"
     if round(saved, 2) == 0:
