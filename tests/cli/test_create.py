@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -149,3 +150,28 @@ def test_where_stratification_saves_little_it_is_said(folder: Path, run: Fixture
     assert "forecast about 477 labels" in told
     assert "note: nearly all of the 477 items that the metric is about must be labelled" in told
     assert "note: nearly all of the 477" in " ".join(run("status", "narrow").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("columns", "question"),
+    [
+        ("--predicted is_spam", "Is it spam?"),
+        ("--score p_click_bait --threshold 0.5", "Is it click bait?"),
+        ("--predicted said --positive toxic", "Is it toxic?"),
+        ("--predicted said --positive toxic --question 'Is this rude?'", "Is this rude?"),
+        ("--score p_new --threshold 0.5", "Is it positive?"),  # a model, not a class
+        ("--predicted topic", "Which class is it?"),
+    ],
+)
+def test_the_default_question_names_the_class(
+    columns: str, question: str, folder: Path, run: Fixture
+) -> None:
+    rows = [
+        f"{n},{n % 2},{n / 99},{n / 99},{'toxic' if n % 2 else 'fine'},{n % 3}t" for n in range(99)
+    ]
+    head = "id,is_spam,p_click_bait,p_new,said,topic"
+    (folder / "pages.csv").write_text("\n".join([head, *rows]) + "\n")
+    words = ["create", "pages.csv", "--id", "id", *shlex.split(columns), "--budget", "9"]
+    assert re.search(rf"question +{re.escape(question)}", run(*words).stdout)
+    batch = run("export", "campaign", "--what", "batch", "--size", "1", "--format", "label-studio")
+    assert question in batch.stdout

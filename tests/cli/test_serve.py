@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import segno
 from typer.testing import Result
 
 from assay.storage import open_store
@@ -262,3 +263,23 @@ def test_a_person_is_asked_before_anything_is_served(
     yes.press("y\r")
     yes.wait_for("Open this link to log in")
     assert len(list(elsewhere.iterdir())) == 1
+
+
+def test_a_token_is_printed_as_a_link_and_as_a_qr_code(create: Create, run: Run) -> None:
+    create()
+    words = ["token", "add", "spam", "--role", "reviewer", "--who"]
+    told = run(*words, "ann", "--url", "https://labels.example.org/").stdout
+    found = re.search(r"^  (https://labels\.example\.org/login#[\w-]{43})$", told, re.MULTILINE)
+    assert found is not None
+    lines = [line for line in told.splitlines() if line and set(line) <= set(" ▀▄█")]
+    light = [[sign in pair for sign in line] for line in lines for pair in ("▀█", "▄█")]
+    code = segno.make_qr(found[1], error="m")
+    expected = [[not dark for dark in row] for row in code.matrix_iter(border=4)]
+    assert light[: len(expected)] == expected
+    here = run(*words, "bob").stdout
+    assert "http://127.0.0.1:8000/login#" in here and "█" not in here and "--url ADDRESS" in here
+    document = json.loads(run(*words, "eve", "--url", "http://x:80/a", "--json").stdout)
+    assert document["link"] == f"http://x:80/a/login#{document['token']}"
+    refused = run(*words, "dan", "--url", "labels.example.org")
+    assert "is not the address of a server" in refused.stderr
+    assert "dan" not in run("token", "list", "spam").stdout

@@ -39,6 +39,7 @@ from assay.predictions import (
     ScoreOf,
     ScoreScale,
     as_scan,
+    default_question,
     key_name,
     refuse_bad_show,
     shown_with,
@@ -183,7 +184,8 @@ def create_campaign(
         answers. They count as the first round, also towards a budget, and are never asked for
         again.
     question : str, optional
-        Question that reviewers answer about every item: ``Is this page spam?``
+        Question that reviewers answer about every item: ``Is this page spam?`` Default: with the
+        class that `positive`, or the name of a column such as ``is_spam`` or ``p_spam``, names.
     reviewers_per_item, overlap
         Number of reviewers for each item of a random share `overlap` of all items, to measure their
         agreement. An item on which they disagree waits for a ruling.
@@ -237,6 +239,8 @@ def create_campaign(
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
     setup = replace(setup, columns={**setup.columns, "show": show})
+    if question is None and setup.classes.is_yes_or_no and classifiers is None:
+        reviewing = replace(reviewing, question=default_question(positive, predicted, score))
     settings = settings_of(setup, scans, name=name, reviewing=reviewing, slices=slices)
     return _keep(setup, settings, open_store(storage))
 

@@ -4,6 +4,7 @@ import re
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from assay.exchange import Content
 from assay.results import Column, Table, printable
 from assay.web import KINDS, ROLES, Options, make_token, new_token
 
+_HERE = "http://127.0.0.1:8000"  # where `assay serve` listens unless told otherwise
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000
 _WITHOUT_TLS = (
@@ -259,10 +261,17 @@ def add(
     *,
     role: Annotated[str, option("owner (sees everything) or reviewer (sees items only).")],
     who: Annotated[str, option("Name of the person.", "WHO")],
+    url: Annotated[
+        str | None, option("Address of your server, such as https://labels.example.org.", "URL")
+    ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a token. It is shown once and never stored."""
+    """Create a token, and print it as a link and as a QR code.
+
+    It is shown once and never stored.
+    """
+    address = _HERE if url is None else _server(url)
     campaign = open_campaign(name, storage)
     if role not in ROLES:
         raise InputError(
@@ -272,14 +281,41 @@ def add(
         )
     made = make_token(campaign.desk.store, name, role, who, option="--who ")
     number, who, token = made.number, made.who, made.token
+    link = f"{address}/login#{token}"
     if as_json:
-        emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
+        told = {"campaign": name, "id": number, "role": role, "who": who, "token": token}
+        emit({**told, "link": link})
         return
     screen = console()
     screen.print(Text.assemble(("token: ", "green"), (token, "bold")), soft_wrap=True)
-    login = f"{printable(who)} logs in as {role} at /login#TOKEN of your server."
-    screen.print(Text(f"{login} It is not shown again."), soft_wrap=True)
+    screen.print(Text(f"{printable(who)} logs in as {role} with this link. It is not shown again."))
+    screen.print(Text.assemble("  ", (link, "bold")), soft_wrap=True)
+    if url is None:
+        screen.print(Text("It leads to this machine: --url ADDRESS names your server", "dim"))
+    elif (code := _qr(link)) is not None:
+        screen.print(Text(code, "bright_white on black"), soft_wrap=True)
     say_next(screen, follow_up("serve", name, storage))
+
+
+def _server(url: str) -> str:
+    """Address of a server without a slash at its end."""
+    if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+        raise InputError(
+            f"--url {url!r} is not the address of a server",
+            hint="give it as people type it, such as https://labels.example.org",
+        )
+    return url.rstrip("/")
+
+
+def _qr(text: str) -> str | None:
+    """QR code in half blocks; None if the package for it is not installed."""
+    if find_spec("segno") is None:
+        return None
+    import segno
+
+    code = StringIO()
+    segno.make_qr(text, error="m").terminal(code, compact=True)
+    return code.getvalue().rstrip("\n")
 
 
 @tokens.command("list")

@@ -62,6 +62,7 @@ def several_facts(settings: Settings) -> _Rows:
         *_second_opinions(source),
         *classes,
         ("goal", goal_words(goal)),
+        ("question", settings.question),
         ("strata", f"{strata.n_strata:,}, {how}"),
         ("cut by", mean if source.has_score else "nothing (no score)"),
         ("labels", _RECYCLED if settings.design.recycles else _TOGETHER),
@@ -238,6 +239,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
         **own,
         "strata": [asdict(row) for row in campaign.strata()],
         "notes": _notes(campaign),
+        "question": settings.question,
         **({} if settings.forecast is None else {"forecast": settings.forecast.to_dict()}),
     }
 
@@ -267,6 +269,7 @@ def _facts(settings: Settings, goal: Goal, *, scale_given: bool) -> _Rows:
         *_second_opinions(settings.source),
         ("goal", goal_words(goal)),
         *([("forecast", settings.forecast.words)] if settings.forecast else []),
+        ("question", settings.question),
         ("strata", _strata_text(settings)),
         ("cut by", _variable_text(settings)),
         ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),

@@ -33,6 +33,7 @@ from assay.predictions.pairs.compared import stays_in_place as stays_in_place
 from assay.predictions.predictions import Predictions as Predictions
 from assay.predictions.proposal import Proposal as Proposal
 from assay.predictions.proposal import as_command as as_command
+from assay.predictions.proposal import default_question as default_question
 from assay.predictions.proposal import propose as propose
 from assay.predictions.read import engine_of as engine_of
 from assay.predictions.read import from_arrays as from_arrays

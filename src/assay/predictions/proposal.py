@@ -35,6 +35,33 @@ _TRUTH = (
     r"(label|rater|annotat|judge).*",
 )
 
+# A class in the name of a column, unless it is one of these words: they name a model or say yes.
+_NAMES = (r"is_(\w+)", r"p_(\w+)", r"prob(?:ability)?_(?:of_)?(\w+)")
+_NO_CLASS = re.compile(
+    r"\d*|[a-z]|v\d+|y(es)?|no|true|false|pos(itive)?s?|neg(ative)?s?|pass|fail|correct|match(es)?|class|label"
+    r"|pred(icted|iction)?|raw|mean|max|min|old|new|base(line)?|current|candidate|prod|test|judge"
+    r"|model\w*|cnn\w*|rnn|nn|lstm|bert|gpt\w*|llm\w*|svm|lr|rf|xgb|gbm|lgbm|ensemble|classifier"
+)
+
+
+def default_question(positive: object, *columns: str | None) -> str | None:
+    """Question to reviewers that names the class; None if nothing names it.
+
+    `positive`: predicted label that means yes; `columns`: those of the predicted label and the
+    score.
+
+    >>> default_question("toxic"), default_question(None, None, "p_spam")
+    ('Is it toxic?', 'Is it spam?')
+    >>> default_question(1, "is_click_bait"), default_question("yes", "said", "p_cnn")
+    ('Is it click bait?', None)
+    """
+    named = (
+        found[1] for each in columns for name in _NAMES if (found := re.fullmatch(name, each or ""))
+    )
+    words = ("" if positive is None else str(positive), *named)
+    classes = (word for word in words if not _NO_CLASS.fullmatch(word.lower()))
+    return next((f"Is it {word.replace('_', ' ')}?" for word in classes), None)
+
 
 @dataclass(frozen=True)
 class SeenColumn:
@@ -61,6 +88,7 @@ class Proposal:
     threshold: float | None  # of the score, without predicted labels
     show: tuple[str, ...]
     truth: tuple[str, ...]  # columns that may hold the answer: reviewers should not see them
+    question: str | None  # to reviewers; None if nothing names the class
 
     @property
     def options(self) -> dict[str, Any]:
@@ -111,6 +139,7 @@ def propose(source: object) -> Proposal:
     swaying = _named(left, (*_SCORE, *_PREDICTED), lambda _: True)  # of other classifiers
     left = [each for each in left if each.name not in swaying]
     texts = [each.name for each in left if not each.is_number]
+    positive = _positive(rows[predicted]) if predicted else None
     return Proposal(
         source=label,
         columns=tuple(columns),
@@ -118,10 +147,11 @@ def propose(source: object) -> Proposal:
         id=id,
         score=score,
         predicted=predicted,
-        positive=_positive(rows[predicted]) if predicted else None,
+        positive=positive,
         threshold=None if predicted or score is None else _threshold(by_name[score], rows[score]),
         show=tuple(texts or [each.name for each in left]),
         truth=tuple(truth),
+        question=default_question(positive, predicted, score),
     )
 
 

@@ -3,8 +3,8 @@
 Labels and rounds are only appended. Rows are deleted only with their whole campaign, which leaves a
 trace in place of its settings.
 
-The only updates are: the name of a campaign that is renamed or replaced; the time of a claim that
-is renewed or given back; and a token that is revoked, or follows a new name.
+The only updates are: the name of a campaign that is renamed or replaced; its forecast; the time of
+a claim that is renewed or given back; and a token that is revoked, or follows a new name.
 """
 
 from dataclasses import KW_ONLY, dataclass, fields
