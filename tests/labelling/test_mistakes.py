@@ -214,7 +214,7 @@ def test_mistakes_as_files() -> None:
     campaign = labelled(table, truth, **{**ONE, "threshold": 0.8})
     found = campaign.errors()
     csv = write_mistakes(found, format="csv").content.decode().splitlines()
-    assert csv[0] == "id,kind,score,confidence,stratum,weight,reviewers,comment,text,lang"
+    assert csv[0] == "id,kind,score,confidence,stratum,weight,reviewers,comment,tags,text,lang"
     assert len(csv) == len(found) + 1
     lines = write_mistakes(found, format="jsonl").content.splitlines()
     assert [json.loads(line)["score"] for line in lines] == [each.score for each in found]

@@ -142,23 +142,6 @@ def test_a_form_that_cannot_be_read_is_refused(web: Web) -> None:
         assert answer.status_code == 422
 
 
-def test_mistakes_are_shown_by_kind_and_saved(web: Web) -> None:
-    review(web.campaign, "ann", truth)
-    owner = web.client("owner")
-    for query, kind in (("", None), ("?kind=fp", "fp"), ("?kind=fn", "fn")):
-        page = owner.get(f"/owner/errors{query}")
-        assert page.status_code == 200 and web.campaign.errors(kind=kind).headline in page.text
-    csv = owner.get("/owner/errors/export?kind=fp")
-    assert len(csv.text.splitlines()) == 1 + len(web.campaign.errors(kind="fp"))
-    assert csv.headers["content-disposition"] == 'attachment; filename="spam-mistakes.csv"'
-    for path in ("/owner/errors", "/owner/errors/export", "/owner/curve"):
-        assert web.client("reviewer").get(path).status_code == 403
-        assert web.client().get(path).status_code == 401
-    for query in ("kind=tp", "classifier=nobody", "slice=secret%3D1", "slice=x"):
-        assert owner.get(f"/owner/errors?{query}").status_code == 422
-    assert owner.get("/owner/errors/export?format=xls").status_code == 422
-
-
 def test_the_curve_is_shown_or_why_there_is_none(web: Web) -> None:
     review(web.campaign, "ann", truth)
     page = web.client("owner").get("/owner/curve")

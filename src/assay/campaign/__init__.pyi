@@ -6,14 +6,12 @@ from assay.campaign.classes import read_of_any as read_of_any
 from assay.campaign.compare import compare_campaign as compare_campaign
 from assay.campaign.create import create_campaign as create_campaign
 from assay.campaign.desk import Desk as Desk
-from assay.campaign.exchange import MISTAKE_FORMATS as MISTAKE_FORMATS
 from assay.campaign.exchange import Reading as Reading
 from assay.campaign.exchange import Written as Written
 from assay.campaign.exchange import config_suffix as config_suffix
 from assay.campaign.exchange import import_labels as import_labels
 from assay.campaign.exchange import write_batch as write_batch
 from assay.campaign.exchange import write_labels as write_labels
-from assay.campaign.exchange import write_mistakes as write_mistakes
 from assay.campaign.exchange import write_unjudged as write_unjudged
 from assay.campaign.extend import extend_campaign as extend_campaign
 from assay.campaign.extend import rebase_campaign as rebase_campaign
@@ -21,6 +19,8 @@ from assay.campaign.manage import delete_campaign as delete_campaign
 from assay.campaign.manage import rename_campaign as rename_campaign
 from assay.campaign.manage import replacing as replacing
 from assay.campaign.manage import with_forecast as with_forecast
+from assay.campaign.mistakes import MISTAKE_FORMATS as MISTAKE_FORMATS
+from assay.campaign.mistakes import write_mistakes as write_mistakes
 from assay.campaign.mlflow import log_to_mlflow as log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels as find_prior_labels
 from assay.campaign.random_labels import estimate as estimate

@@ -1,18 +1,16 @@
 """Import and export of labels: all rows of a file or, with an error, none."""
 
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any
 
 import narwhals as nw
-import pyarrow.parquet as pq
 
 from assay.campaign.campaign import Campaign
-from assay.errors import InputError, LabelConflictError, LabelError, counted, did_you_mean
+from assay.errors import InputError, LabelConflictError, LabelError, counted
 from assay.exchange import (
     FORMATS,
     FURTHER,
@@ -42,7 +40,7 @@ from assay.labelling import (
     without_collection,
 )
 from assay.options import CliOption
-from assay.results import Mistakes, free_names
+from assay.results import free_names
 from assay.storage import LABEL_FIELDS, StoredLabel
 
 _FILES = (str, bytes, PathLike)
@@ -421,41 +419,3 @@ def labels_sheet(campaign: Campaign) -> Sheet:
                 cells[weight] = cells[weight] / sharing if counts else None
             rows.append((item_id(event.item_id), *first, counts, *later, *cells))
     return Sheet((*_LABELS, *further), tuple(rows))
-
-
-# Files of a classifier's mistakes: CSV, JSON lines or Parquet.
-
-
-def _parquet(mistakes: Mistakes, _sheet: Sheet) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(mistakes.to_frame(backend="pyarrow"), file)
-    return file.getvalue()
-
-
-_WRITERS: dict[str, Callable[[Mistakes, Sheet], bytes]] = {
-    "csv": lambda _, sheet: sheet.to_csv(),
-    "jsonl": lambda _, sheet: sheet.to_jsonl(),
-    "parquet": _parquet,
-}
-MISTAKE_FORMATS = tuple(_WRITERS)
-
-
-def write_mistakes(mistakes: Mistakes, *, format: str = "csv") -> Written:
-    r"""Mistakes as a file, one row each.
-
-    >>> from assay.campaign.create import create_campaign
-    >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
-    >>> estimate = campaign.tell({item.id: False for item in campaign.ask(1)}, reviewer="ann")
-    >>> write_mistakes(campaign.errors()).content.decode().splitlines()[1]
-    '0,false positive,0.9,0.9,"yes, score of any value",1.0,ann,'
-    """
-    if format not in _WRITERS:
-        raise InputError(
-            f"mistakes cannot be written as {format!r}",
-            details=f"formats: {', '.join(_WRITERS)}",
-            hint=did_you_mean(format, list(_WRITERS)),
-        )
-    columns, rows = mistakes.records()
-    sheet = Sheet(columns, tuple(tuple(row[name] for name in columns) for row in rows))
-    kind = FORMATS[format]
-    return Written(_WRITERS[format](mistakes, sheet), sheet, kind.suffix, kind.media_type)

@@ -32,7 +32,7 @@ def refuse_bad_name(name: str) -> None:
 
 
 def rename_campaign(store: Store, name: str, new: str, *, force: bool = False) -> None:
-    """Give a campaign another name; its tokens stay valid.
+    """Give a campaign another name; its tokens stay valid, and its tags stay.
 
     With `force`, also while reviewers have items of it.
     """
@@ -48,6 +48,7 @@ def rename_campaign(store: Store, name: str, new: str, *, force: bool = False) -
             _refuse_in_use(session, key, name)
         session.rename(name, new)
         session.rename_tokens(name, new)
+        session.rename_tags(name, new)
 
 
 def with_forecast(campaign: Campaign, forecast: Forecast) -> Campaign:
@@ -61,7 +62,7 @@ def with_forecast(campaign: Campaign, forecast: Forecast) -> Campaign:
 
 
 def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:
-    """Delete a campaign, the earlier ones that it has replaced, and its tokens.
+    """Delete a campaign, the earlier ones that it has replaced, its tokens and tags.
 
     Returns its number of label events. What stays are numbers and the commitment, so that
     `verify` and bundles do not take the gaps for damage, and still count the campaign.
@@ -76,6 +77,7 @@ def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:
             session.delete_staged(each)
             session.delete(each, _trace(session, each, of_each))
         session.delete_tokens(name)
+        session.delete_tags(name)
     return labels
 
 

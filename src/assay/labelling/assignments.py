@@ -133,6 +133,12 @@ class Assignments:
             if review.disputed
         ]
 
+    def answered(self, item_id: str) -> Item | None:
+        """Item with an answer that counts; None if there is none of this id."""
+        card = self._labelling.rounds.card(item_id)
+        counts = item_id in self._labelling.rounds.answers
+        return self._item(card) if counts and card is not None else None
+
     def _answer(self, receipts: tuple[Receipt, ...], items: Sequence[Item], reviewer: str) -> Turn:
         done = self._labelling.rounds.reason is not Reason.GO_ON
         return Turn(

@@ -30,7 +30,16 @@ from assay.labelling.slice_items import SliceAnswers, column_values, slice_value
 from assay.labelling.source import Source
 from assay.labelling.state import Labelling
 from assay.predictions import Roles
-from assay.results import KINDS, Backend, Mistake, Mistakes, column_types, frame_of, free_names
+from assay.results import (
+    KINDS,
+    RIGHT,
+    Backend,
+    Mistake,
+    Mistakes,
+    column_types,
+    frame_of,
+    free_names,
+)
 from assay.storage import CardRow
 
 
@@ -69,8 +78,17 @@ class Judged:
         ruled = self.review.ruled
         return tuple(self.review.counted_labels) if ruled is None else (ruled.reviewer,)
 
-    def mistake(self, classifier: str, kind: str, confidence: float | None) -> Mistake:
+    def mistake(
+        self,
+        settings: Settings,
+        classifier: str,
+        kind: str,
+        confidence: float | None,
+        tags: tuple[str, ...],
+    ) -> Mistake:
         """Mistake of a classifier in this item."""
+        said = _predicted(settings, self.predictions[classifier])
+        words = said if isinstance(said, str) else settings.called("yes" if said else "no")
         return Mistake(
             id=self.id,
             kind=kind,
@@ -81,6 +99,9 @@ class Judged:
             reviewers=self.reviewers,
             comment=self.review.comment,
             shown=self.shown,
+            tags=tags,
+            answer=settings.called(self.answer.value),
+            predicted=words,
         )
 
 
@@ -260,8 +281,12 @@ def mistakes_of(
     where: Mapping[str, object] | None = None,
     classifier: str | None = None,
     predictions: object = None,
+    right: bool = False,
 ) -> Mistakes:
-    """Mistakes of a classifier; the parameters are those of `Campaign.errors`."""
+    """Mistakes of a classifier; the parameters are those of `Campaign.errors`.
+
+    With `right`, also what the classifier predicted rightly.
+    """
     settings = labelling.settings
     name = _classifier(settings.strata.classifiers, classifier)
     wanted = _kinds(kind, settings)
@@ -273,11 +298,14 @@ def mistakes_of(
     rows = [
         (item, mistake)
         for item in judged
-        if (mistake := _kind_of(settings.classes, item.predictions[name], item.answer)) is not None
+        if (mistake := _kind_of(settings.classes, item.predictions[name], item.answer)) != RIGHT
+        or right
     ]
     sure = _confidence(labelling, name, [item.predictions[name] for item, _ in rows])
+    with labelling.store.read() as session:
+        tags = session.tags(settings.name)
     mistakes = [
-        item.mistake(name, kind, how_sure)
+        item.mistake(settings, name, kind, how_sure, tags.get(item.item_id, ()))
         for (item, kind), how_sure in zip(rows, sure, strict=True)
         if _is_wanted(kind, item, wanted, settings.classes, name)
     ]
@@ -294,10 +322,9 @@ def mistakes_of(
     )
 
 
-def _kind_of(classes: Vocabulary, prediction: Prediction, answer: Answer) -> str | None:
-    """Kind of a mistake; None if the prediction is right."""
+def _kind_of(classes: Vocabulary, prediction: Prediction, answer: Answer) -> str:
     is_right = classes.number(answer) == prediction.number
-    return None if is_right else classes.mistake(answer, prediction.number)
+    return RIGHT if is_right else classes.mistake(answer, prediction.number)
 
 
 def _is_wanted(
@@ -309,6 +336,8 @@ def _is_wanted(
     """
     sides = set(classes.parted(item.answer) or (item.answer.value,))
     predicted = set(classes.classes_in(item.predictions[classifier].number))
+    if kind == RIGHT:
+        return wanted in ((), KINDS) or not sides.isdisjoint(wanted)
     return not wanted or kind in wanted or not (sides ^ predicted).isdisjoint(wanted)
 
 

@@ -51,6 +51,7 @@ from assay.results.markdown import linked as linked
 from assay.results.markdown import markdown_of as markdown_of
 from assay.results.markdown import text_of as text_of
 from assay.results.mistakes import KINDS as KINDS
+from assay.results.mistakes import RIGHT as RIGHT
 from assay.results.mistakes import Mistake as Mistake
 from assay.results.mistakes import Mistakes as Mistakes
 from assay.results.notebook import notebook_of as notebook_of

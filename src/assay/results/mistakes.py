@@ -9,8 +9,9 @@ from assay.results.document import Cell, Column, Document, Notes, Paragraph, Tab
 from assay.results.result import Backend, Result, column_types, frame_of, free_names
 
 KINDS = ("false positive", "false negative")
+RIGHT = "right"  # instead of a kind, of an item with a right prediction
 
-_OWN = ("id", "kind", "score", "confidence", "stratum", "weight", "reviewers", "comment")
+_OWN = ("id", "kind", "score", "confidence", "stratum", "weight", "reviewers", "comment", "tags")
 _SHOWN_AT_MOST = 20  # rows of a text; a file has all
 _LONGEST = 300  # characters of a shown value
 
@@ -31,11 +32,16 @@ class Mistake:
     reviewers: tuple[str, ...]  # whoever ruled, or else those whose answers count
     comment: str  # their comments
     shown: Mapping[str, object]  # shown columns, and the values of its slices
+    tags: tuple[str, ...] = ()  # given by the owner, on the page of errors
+    # answer, predicted: of the reviewers and of the classifier, for people.
+    answer: str = ""
+    predicted: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Mistake as plain values."""
         own = {name: getattr(self, name) for name in _OWN}
-        return {**own, "reviewers": list(self.reviewers), "shown": dict(self.shown)}
+        own |= {"reviewers": list(self.reviewers), "tags": list(self.tags)}
+        return {**own, "shown": dict(self.shown)}
 
     @property
     def who(self) -> str:
@@ -77,7 +83,8 @@ class Mistakes(Result, Sequence[Mistake]):
         """Number of mistakes, and of judged items."""
         counts = [(kind, sum(row.kind == kind for row in self.rows)) for kind in self.kinds]
         summary = " and ".join(f"{number:,} {_plural(kind, number)}" for kind, number in counts)
-        summary = summary or f"{len(self.rows):,} {_plural('mistake', len(self.rows))}"
+        wrong = sum(row.kind != RIGHT for row in self.rows)
+        summary = summary or f"{wrong:,} {_plural('mistake', wrong)}"
         whose = f"{self.classifier}: " if self.classifier else ""
         items = "item" if self.judged == 1 else "items"
         return f"{whose}{summary} among {self.judged:,} judged {items}"
@@ -107,7 +114,7 @@ class Mistakes(Result, Sequence[Mistake]):
         rows = []
         for row in self.rows:
             own = {name: getattr(row, name) for name in _OWN}
-            own["reviewers"] = ", ".join(row.reviewers)
+            own |= {each: ", ".join(own[each]) for each in ("reviewers", "tags")}
             seen = {name: row.shown.get(at) for name, at in zip(names, self.columns, strict=True)}
             rows.append({**own, **seen})
         return (*_OWN, *names), rows

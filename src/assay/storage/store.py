@@ -27,11 +27,12 @@ from assay.storage.claims import Claims, Tokens
 from assay.storage.labels import Labels
 from assay.storage.schema import is_current, lacks_index, prepare, refuse_newer
 from assay.storage.staged import Staged
+from assay.storage.tags import Tags
 
 # One transaction on the store: its few queries, by subject.
 
 
-class Session(Campaigns, Decks, Labels, Staged, Claims, Tokens, Rows):
+class Session(Campaigns, Decks, Labels, Staged, Claims, Tokens, Tags, Rows):
     """One transaction: all its reads and writes happen at one moment."""
 
 

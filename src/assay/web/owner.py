@@ -94,14 +94,19 @@ async def show_live(request: Request) -> Response:
 
 @needs("owner")
 async def show_disputes(request: Request) -> Response:
-    """Page with one dispute: the first, or the one at the requested place."""
+    """Page with one dispute, or with a labelled item that the owner judges again, blind."""
     counter: Counter = request.app.state.counter
     options: Options = request.app.state.options
     asked = request.query_params.get("at", "")
     place = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 1
 
+    again = request.query_params.get("item", "")
+
     def look(campaign: Campaign) -> dict[str, Any]:
         disputes = campaign.disputes()
+        if again:
+            item = campaign.desk.assignments.answered(again)
+            disputes = [] if item is None else [Dispute(item, {})]
         at = max(min(place, len(disputes)), 1)
         shown = _dispute_values(disputes[at - 1], campaign, options) if disputes else None
         return {
@@ -109,6 +114,7 @@ async def show_disputes(request: Request) -> Response:
             "campaign_id": campaign.desk.identity,
             "several": campaign.settings.reviewing.per_item > 1,
             "count": len(disputes),
+            "again": bool(again),
             "at": at,
             "dispute": shown,
             **chosen_among(campaign.settings, options.guidelines),

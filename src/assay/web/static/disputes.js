@@ -100,6 +100,10 @@ async function decide(answer, called) {
     ruled.textContent = `Saved: item ${shortened(item.id)} is decided: ${called}.`;
     waiting = null;
     deciding = false;
+    if (disputes.dataset.back) {
+      location.assign(disputes.dataset.back);
+      return;
+    }
     last = current().cloneNode(true);
     await load(queue().at);
   } catch {
