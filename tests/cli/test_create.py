@@ -13,6 +13,7 @@ import pytest
 from assay import load_campaign
 from assay.cli.options import parse_classifiers
 from tests.cli.conftest import Fixture, Run
+from tests.exchange.campaigns import workbook
 
 
 def test_the_next_command_names_the_storage_where_it_was_given(create: Fixture) -> None:
@@ -175,3 +176,14 @@ def test_the_default_question_names_the_class(
     assert re.search(rf"question +{re.escape(question)}", run(*words).stdout)
     batch = run("export", "campaign", "--what", "batch", "--size", "1", "--format", "label-studio")
     assert question in batch.stdout
+
+
+def test_a_workbook_with_local_numbers(folder: Path, run: Fixture) -> None:
+    numbers = (f"{n / 99:.3f}".replace(".", ",") for n in range(99))
+    rows = [["id", "p", "text"], *([f"u{n}", p, "x"] for n, p in enumerate(numbers))]
+    (folder / "pages.xlsx").write_bytes(workbook(rows))
+    words = ["create", "pages.xlsx", "--id", "id", "--score", "p", "--threshold", "0.5"]
+    refused = run(*words, "--budget", "9").stderr
+    assert "in a CSV file name its column with --local-numbers" in refused
+    assert "99 items" in run(*words, "--local-numbers", "p", "--budget", "9").stdout
+    assert len(run("export", "campaign", "--what", "batch", "--size", "3").stdout.splitlines()) == 4

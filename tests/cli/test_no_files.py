@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.errors import InputError
-from assay.exchange import Content, content
+from assay.files import Content, content
 from tests.cli.conftest import Fixture
 
 

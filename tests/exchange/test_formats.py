@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from assay.campaign.exchange import read_labels
 from assay.errors import AssayError
-from assay.exchange import FORMATS, LimitError, Limits
+from assay.exchange import FORMATS
+from assay.files import LimitError, Limits
 from tests.exchange.campaigns import campaign_of, workbook
 
 KNOWN = {

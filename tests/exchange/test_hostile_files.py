@@ -13,8 +13,8 @@ import pytest
 
 from assay.campaign.exchange import read_labels
 from assay.errors import AssayError
-from assay.exchange.content import Content, Limits
 from assay.exchange.tables import table_records
+from assay.files import Content, Limits
 from tests.exchange.campaigns import campaign_of, workbook
 
 pytestmark = pytest.mark.slow  # memory is traced

@@ -18,9 +18,9 @@ from assay.campaign import Campaign, create_campaign, import_labels
 from assay.core.answers import Answer
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, InputError, LabelError
-from assay.exchange.content import Content, LimitError, Limits
 from assay.exchange.rows import Checked
 from assay.exchange.tables import Columns, parquet_rows, read_label_file
+from assay.files import Content, LimitError, Limits
 from tests.exchange.campaigns import campaign_of, workbook
 
 

@@ -22,8 +22,9 @@ from typer.testing import CliRunner
 import assay
 from assay.cli import app
 from assay.errors import InputError
-from assay.exchange import Judgement, LimitError, content
+from assay.exchange import Judgement
 from assay.exchange.inspect_logs import _counted
+from assay.files import LimitError, content
 
 DATA = Path(__file__).parent / "data"
 LOGS = [DATA / "inspect_0.3.285.eval", DATA / "inspect_0.3.285.json.gz"]

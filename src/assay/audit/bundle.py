@@ -14,7 +14,7 @@ from typing import Any
 from assay.audit.members import CAMPAIGNS, MANIFEST, STORE, manifest_of, tables_of
 from assay.audit.snapshot import Snapshot, campaigns_of, check_draws, laid_out, take
 from assay.errors import NAME, VERSION, InputError, counted
-from assay.exchange import MOST_BYTES
+from assay.files import MOST_BYTES
 from assay.labelling import Labelling, Settings
 from assay.report import Report, report_of
 from assay.results import write_whole

@@ -37,7 +37,7 @@ from assay.audit.snapshot import KEY, Snapshot, check_draws, take
 from assay.core.strata import Strata
 from assay.core.types import read_json
 from assay.errors import NAME, AssayError, InputError
-from assay.exchange import Content, is_zip, unzip
+from assay.files import Content, is_zip, unzip
 from assay.labelling import Labelling, Settings
 from assay.storage import Store, open_store, stored_rows
 

@@ -33,7 +33,7 @@ from assay.audit.recount import check_all
 from assay.audit.snapshot import laid_out, take, until
 from assay.core.types import read_json
 from assay.errors import InputError
-from assay.exchange import Content
+from assay.files import Content
 from assay.labelling import Settings, find_campaign, is_whole
 from assay.report import report_of
 from assay.storage import Session, Store, open_storage, reading_stored

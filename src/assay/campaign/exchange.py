@@ -16,10 +16,8 @@ from assay.exchange import (
     FURTHER,
     Batch,
     Columns,
-    Content,
     FileLabel,
     Format,
-    Limits,
     People,
     Sheet,
     check_rows,
@@ -29,6 +27,7 @@ from assay.exchange import (
     read_map,
     sheet_of,
 )
+from assay.files import Content, Limits
 from assay.labelling import (
     SKIP,
     WITHDRAWN,

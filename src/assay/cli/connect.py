@@ -21,7 +21,8 @@ from assay.cli.output import INTERRUPTED, AsJson, collecting_warnings, console, 
 from assay.cli.render import interval_text
 from assay.cli.taking import Typed, flag, only, option, takes
 from assay.errors import InputError, counted
-from assay.exchange import HEADER, Content, LabelStudio, Webhook
+from assay.exchange import HEADER, LabelStudio, Webhook
+from assay.files import Content
 from assay.results import plain_words, printable
 
 _NOTES = 100  # the last, for --json

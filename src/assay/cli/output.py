@@ -203,7 +203,8 @@ _SAME = """
     engine spark check_ids encoding map rename revise format reviewer previous id_column
     label_column reviewer_column comment_column bins mode replications like label labels
     labels_from aux learned_from at by scorer verdict_column score_column judge_cost label_cost
-    rho into column design strata allocation parent assume classifier probabilities multilabel
+    rho into column local_numbers design strata allocation parent assume classifier probabilities
+    multilabel
 """
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME.split()}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""

@@ -26,7 +26,7 @@ from assay.cli.output import AsJson, console, emit, say_next
 from assay.cli.render import view
 from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, MissingDependencyError, did_you_mean, install
-from assay.exchange import Content
+from assay.files import Content
 from assay.results import Column, Table, printable
 from assay.web import KINDS, ROLES, Options, make_token, new_token
 

@@ -1,9 +1,3 @@
-from assay.exchange.content import MOST_BYTES as MOST_BYTES
-from assay.exchange.content import Content as Content
-from assay.exchange.content import LimitError as LimitError
-from assay.exchange.content import Limits as Limits
-from assay.exchange.content import is_zip as is_zip
-from assay.exchange.content import unzip as unzip
 from assay.exchange.formats import FORMATS as FORMATS
 from assay.exchange.formats import Format as Format
 from assay.exchange.formats import find_format as find_format

@@ -17,9 +17,9 @@ from typing import Any
 
 from assay.core.answers import answers_to
 from assay.errors import InputError, LabelError
-from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
 from assay.exchange.tables import Batch, Columns
+from assay.files import Content, Limits
 
 _QUESTION, _COMMENT = "answer", "comment"
 _FLAT = ".responses"

@@ -18,9 +18,9 @@ from typing import Any
 
 from assay.core.answers import Answer, answers_to
 from assay.errors import InputError
-from assay.exchange.content import Content, Limits, is_zip, unzip
 from assay.exchange.rows import Row, as_text, ascii_json, records_of_lines
 from assay.exchange.tables import Batch, Columns
+from assay.files import Content, Limits, is_zip, unzip
 from assay.results import Item
 
 ID = "assay_id"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from assay.errors import InputError, did_you_mean
 from assay.exchange import argilla, doccano, label_studio
-from assay.exchange.content import Content, Limits, is_zip
 from assay.exchange.rows import Row
 from assay.exchange.tables import (
     Batch,
@@ -19,7 +18,7 @@ from assay.exchange.tables import (
     parquet_rows,
     xlsx_rows,
 )
-from assay.exchange.workbook import is_workbook
+from assay.files import Content, Limits, is_workbook, is_zip
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any
 
 from assay.core.types import read_json
 from assay.errors import InputError, did_you_mean
-from assay.exchange.content import Content, Limits, unzip_each
 from assay.exchange.rows import shorten
+from assay.files import Content, Limits, unzip_each
 
 _MOST_FILES, _MOST_VALUES = 200_000, 20_000_000
 _LIMITS = Limits()

@@ -22,10 +22,10 @@ from assay.core.answers import parse_answer, parse_verdict
 from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.errors import InputError, LabelError, counted
-from assay.exchange.content import Content, Limits, is_zip
 from assay.exchange.inspect_logs import Scored, json_document, read_inspect
 from assay.exchange.rows import Row, first, records_of, records_of_lines, shorten
 from assay.exchange.tables import Sheet, table_records
+from assay.files import Content, Limits, is_zip
 from assay.results import Backend, frame_of
 
 _LIMITS = Limits(rows=5_000_000)

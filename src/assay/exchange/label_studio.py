@@ -20,9 +20,9 @@ from xml.sax.saxutils import quoteattr
 from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, LabelError
-from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
 from assay.exchange.tables import Batch, Columns
+from assay.files import Content, Limits
 
 TASK_ID = "assay_id"
 _CHOSEN = ("choices", "taxonomy")

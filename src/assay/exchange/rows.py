@@ -11,7 +11,7 @@ from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, InputError, LabelError, counted, did_you_mean
-from assay.exchange.content import Content, Limits
+from assay.files import Content, Limits
 from assay.labelling import comment_of, reviewer_of
 from assay.storage import Label
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 from assay.core.types import read_json
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, InputError, counted, nearest
-from assay.exchange.content import UNLIMITED, Content, Limits
 from assay.exchange.rows import (
     FURTHER,
     Checked,
@@ -27,7 +26,7 @@ from assay.exchange.rows import (
     row_of,
     shorten,
 )
-from assay.exchange.workbook import workbook_rows
+from assay.files import UNLIMITED, Content, Limits, workbook_rows
 from assay.lazy import later
 from assay.results import Item, free_names
 

@@ -65,20 +65,25 @@ BAD_WEIGHT = Fault("weights in {column} are missing, NaN or infinite", _NO_WEIGH
 NEGATIVE_WEIGHT = Fault("weights in {column} are negative", _NO_WEIGHT)
 
 
+_LOCAL = "in a CSV file name its column with local_numbers="
+
+
 def not_numbers(value: object, what: str) -> str:
     """Hint for text that should be a number.
 
     >>> not_numbers("95%", "score")
-    "write 95 in place of '95%', and pass scale='percent'"
+    "write 95 in place of '95%', and pass scale='percent'; in a CSV file name its
+    column with local_numbers="
     """
     text = str(value).strip()
     if re.fullmatch(r"[\d.,]+\s*%", text):
-        more = ", and pass scale='percent'" if what == "score" else ""
+        more = f", and pass scale='percent'; {_LOCAL}" if what == "score" else ""
         return f"write {text.rstrip('% ').replace(',', '.')} in place of {value!r}{more}"
     if re.fullmatch(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}", text):
         return f"write {text.replace(',', '')} in place of {value!r}, without separators"
     if re.fullmatch(r"-?\d*,\d+", text):
-        return f"write {text.replace(',', '.')} in place of {value!r}: a point, not a comma"
+        write = f"write {text.replace(',', '.')} in place of {value!r}: a point, not a comma"
+        return f"{write}; {_LOCAL}"
     return "is this the right column? If so, fix or drop these rows"
 
 

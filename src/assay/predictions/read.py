@@ -57,7 +57,7 @@ from assay.predictions.scan import (
     is_remote,
     is_sqlite,
 )
-from assay.predictions.tables import read_mapping
+from assay.predictions.tables import read_mapping, refuse_lost_index
 from assay.predictions.values import distinct_values
 
 # Up to this size, reading files into memory is as fast as any engine, and every id can be checked.
@@ -157,6 +157,8 @@ def _counted(scan: Scan, layout: Layout, seed: int, *, bind: bool = False) -> Pr
     """Predictions that a suitable engine counts."""
     engine = counting(scan, layout)
     if engine == "memory":
+        if layout.id is None:
+            refuse_lost_index(scan.source)
         return in_memory(load_label_sets(scan, layout), layout)
 
     def opened(model: Model | None) -> Scanner:

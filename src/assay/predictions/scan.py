@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -31,10 +31,10 @@ class Scan:
     Parameters
     ----------
     source : path, SQL, database URL, table or DataFrame, optional
-        A file (.parquet, .csv, .jsonl, with .gz too), a pattern of files, or a folder of them; a
-        query (``SELECT ... FROM 'preds.parquet'``); with `table`, a DuckDB or SQLite file or a
-        ``postgresql://``, ``clickhouse://`` or ``sqlite:///`` URL; a DataFrame of pandas, polars,
-        Arrow or Spark. With `spark` and `table`, none.
+        A file (.parquet, .csv, .xlsx, .jsonl, with .gz or .zip too), a pattern of files, or a
+        folder of them; a query (``SELECT ... FROM 'preds.parquet'``); with `table`, a DuckDB or
+        SQLite file or a ``postgresql://``, ``clickhouse://`` or ``sqlite:///`` URL; a DataFrame of
+        pandas, polars, Arrow or Spark. With `spark` and `table`, none.
     table : str, optional
         Table of a database or of Spark's catalog.
     where : str, optional
@@ -52,6 +52,9 @@ class Scan:
     encoding : str, optional
         Encoding of CSV files, such as latin-1 or windows-1252. Default: UTF-8. While files in
         another encoding are read, Assay makes a copy of them in UTF-8.
+    local_numbers : sequence of str
+        Columns of CSV files and workbooks with numbers such as ``0,84``, ``84.3%`` or ``84,3 %``:
+        a comma is a decimal point, and a percentage is a share of 1.
 
     Examples
     --------
@@ -78,6 +81,14 @@ class Scan:
     encoding: Annotated[
         str | None, CliOption("Encoding of CSV files, such as latin-1. Default: UTF-8.", "NAME")
     ] = None
+    local_numbers: Annotated[
+        Sequence[str],
+        CliOption(
+            "Column of a CSV file or a workbook with numbers such as 0,84 or 84.3%; repeatable.",
+            "COL",
+            list[str],
+        ),
+    ] = ()
 
     def __post_init__(self) -> None:
         """Reject unknown engines, and conditions that are not text."""
@@ -98,6 +109,12 @@ class Scan:
                 f"where={self.where!r} is random: {chance[1]}()",
                 details="each read of the predictions would select other rows",
                 hint="take a part by the ids: hash(id) % 2 = 0",
+            )
+        if self.local_numbers and (self.path is None or "://" in self.path or self.is_of_spark):
+            raise PredictionsError(
+                f"local_numbers={[*self.local_numbers]!r} is for files of text",
+                details="a CSV file or a workbook; elsewhere numbers have a type",
+                hint="leave it out",
             )
         for name in ("table", "where"):
             value = getattr(self, name)
@@ -134,6 +151,7 @@ class Scan:
             "engine": self.engine,
             "spark": _without_token(self.spark) if isinstance(self.spark, str) else self.spark,
             "encoding": self.encoding,
+            "local_numbers": [*self.local_numbers] or None,
         }
         return {name: value for name, value in fields.items() if value is not None}
 

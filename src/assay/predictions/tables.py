@@ -176,7 +176,7 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
     ('pyarrow Table, 2 rows', [{'text': 'b'}])
     """
     label = f"{type(source).__module__.split('.')[0]} {type(source).__name__}"
-    native: Any = source
+    native = _with_index(source, [*used, *show])
     try:
         frame: Any = nw.from_native(native)
     except TypeError as error:
@@ -198,6 +198,41 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return _loaded({name: frame.get_column(name) for name in wanted}, used, show, label)
+
+
+def _with_index(source: Any, wanted: Sequence[str]) -> Any:
+    """Frame of pandas with its index as columns, if a wanted column is there."""
+    names = [name for name in getattr(getattr(source, "index", None), "names", ()) if name]
+    in_index = {*names}.intersection(with_parts(wanted, names)) if names else set()
+    return source.reset_index() if in_index - {*(source.columns if names else ())} else source
+
+
+def refuse_lost_index(source: object) -> None:
+    """Raise if a frame of pandas has an index of its own: ids would be row numbers instead.
+
+    >>> import pandas
+    >>> refuse_lost_index(pandas.DataFrame({"p": [0.5, 0.9]}, index=["a", "b"]))
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: the index of the DataFrame is not the row numbers: 'a', 'b'
+    without id= items are known by the numbers of their rows, and the index would be lost
+    hint: frame.rename_axis('item') and id='item'; or frame.reset_index(drop=True)
+    """
+    index: Any = getattr(source, "index", None)
+    if not hasattr(index, "names"):  # not of pandas
+        return
+    if index.names == [None] and (
+        index.dtype.kind == "i" and (index == np.arange(len(index))).all()
+    ):
+        return
+    name = next((each for each in index.names if each is not None), None)
+    few = ", ".join(repr(getattr(each, "item", lambda each=each: each)()) for each in index[:3])
+    raise PredictionsError(
+        f"the index of the {type(source).__name__} is not the row numbers: {few}",
+        details="without id= items are known by the numbers of their rows, and the index would "
+        "be lost",
+        hint=("frame.rename_axis('item') and id='item'" if name is None else f"id={name!r}")
+        + "; or frame.reset_index(drop=True)",
+    )
 
 
 def read_mapping(

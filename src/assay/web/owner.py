@@ -19,7 +19,8 @@ from starlette.routing import Route
 from assay.campaign import Campaign, Written, import_labels, write_batch, write_labels
 from assay.core.answers import Answer
 from assay.errors import AssayError, is_storable
-from assay.exchange import FORMATS, LimitError
+from assay.exchange import FORMATS
+from assay.files import LimitError
 from assay.labelling import LONGEST_COMMENT, Settings
 from assay.report import SUFFIXES, blocks_of, curve_part
 from assay.results import Dispute, ThresholdCurve, printable

@@ -18,16 +18,17 @@ from assay.predictions.duckdb.readable import reading
 from assay.predictions.query import quoted
 from assay.predictions.scan import is_database, is_remote
 
-Kind = Literal["Parquet", "CSV", "JSON"]
+Kind = Literal["Parquet", "CSV", "JSON", "packed"]
 
 _ENDINGS: dict[Kind, tuple[str, ...]] = {
     "Parquet": (".parquet",),
     "CSV": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "JSON": (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz"),
+    "packed": (".xlsx", ".csv.zip", ".tsv.zip", ".zip"),
 }
 _NEEDED = (
-    "the name must end in .parquet, .csv, .tsv, .jsonl, .ndjson or .json, the text files with .gz "
-    "too, and all files be of one kind"
+    "the name must end in .parquet, .csv, .tsv, .xlsx, .jsonl, .ndjson or .json, the text files "
+    "with .gz too, tables with .zip, and all files be of one kind"
 )
 _AT_ONCE = 1 << 20  # characters of a file that is written again
 
@@ -153,7 +154,7 @@ def _part_of_a_table(label: str, table: str) -> PredictionsError:
 
 
 def _spreadsheet(paths: tuple[str, ...]) -> str:
-    if paths and _name(paths[0]).lower().endswith((".xlsx", ".xls", ".ods")):
+    if paths and _name(paths[0]).lower().endswith((".xls", ".ods")):
         return "open it in a spreadsheet and save it as .csv in UTF-8 ('CSV UTF-8')"
     return ""
 

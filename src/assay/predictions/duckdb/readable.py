@@ -4,7 +4,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,15 @@ else:
 _DENIED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
 
 
+# A number of a column: with a comma in place of a point, and in percent; other texts stay.
+_DIGITS = "replace(rtrim(trim({0}), ' %'), ',', '.')"
+_LOCAL_NUMBER = (
+    "CASE WHEN NOT regexp_full_match(trim({0}), '[-+]?[0-9]*[.,]?[0-9]+ *%?') THEN {0} "
+    f"WHEN contains({{0}}, '%') THEN CAST(CAST({_DIGITS} AS DOUBLE) / 100 AS VARCHAR) "
+    f"ELSE {_DIGITS} END"
+)
+
+
 @dataclass(frozen=True)
 class Readable:
     """Rows that DuckDB can read."""
@@ -37,6 +46,20 @@ class Readable:
     is_text: bool = False  # whether every value is text, as in a CSV file
     is_lasting: bool = False  # whether the rows can be read repeatedly at little cost
     is_filtered: bool = False  # whether the condition has been applied already
+
+    def with_numbers(self, columns: Sequence[str]) -> "Readable":
+        """Read the numbers of some columns as spreadsheets write them: 0,84 and 84.3%."""
+        if columns and not self.is_text:
+            raise PredictionsError(
+                f"local_numbers={[*columns]!r} is not for {self.label}",
+                details="in CSV files and workbooks numbers are text; elsewhere they have a type",
+                hint="leave it out",
+            )
+        if not columns:
+            return self
+        names = (identifier(name) for name in columns)
+        converted = ", ".join(f"{_LOCAL_NUMBER.format(name)} AS {name}" for name in names)
+        return replace(self, sql=f"(FROM {self.sql} SELECT * REPLACE ({converted})) AS t")
 
 
 @contextmanager

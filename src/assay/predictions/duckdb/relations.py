@@ -17,6 +17,7 @@ from assay.errors import PredictionsError
 from assay.predictions.column import key_parts, with_parts
 from assay.predictions.databases import find_database
 from assay.predictions.duckdb.files import readable_files
+from assay.predictions.duckdb.packed import unpacked
 from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, named_in
 from assay.predictions.duckdb.readable import (
     Readable,
@@ -114,6 +115,7 @@ def _opened(
             else named_in(connection, f"SELECT 1 {condition(scan.where)}")
         )
         readable = _readable(scan, with_parts(wanted), connection, folder, named)
+        readable = readable.with_numbers(scan.local_numbers)
     with reading(readable.label):
         types = _types(connection, readable.sql)
         refuse_missing_columns(with_parts(wanted, list(types)), list(types), readable.label)
@@ -195,6 +197,8 @@ def _readable(
         confine(connection, beside, folder, files=live.paths)
         return readable_live(connection, live)
     files = find_files(connection, path)
+    if files.kind == "packed":
+        files = unpacked(files, folder)
     if scan.encoding is not None:
         files = in_utf8(files, scan.encoding, folder)
     confine(connection, beside, folder, files=files.paths)

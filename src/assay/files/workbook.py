@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from assay.errors import InputError
-from assay.exchange.content import Content, LimitError, Limits, unzip
+from assay.files.content import Content, LimitError, Limits, unzip
 
 _CELL = re.compile(r"([A-Z]{1,3})[0-9]+")
 _BOOK, _TEXTS = "xl/workbook.xml", "xl/sharedStrings.xml"

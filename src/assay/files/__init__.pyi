@@ -1,0 +1,10 @@
+from assay.files.content import MOST_BYTES as MOST_BYTES
+from assay.files.content import UNLIMITED as UNLIMITED
+from assay.files.content import Content as Content
+from assay.files.content import LimitError as LimitError
+from assay.files.content import Limits as Limits
+from assay.files.content import is_zip as is_zip
+from assay.files.content import unzip as unzip
+from assay.files.content import unzip_each as unzip_each
+from assay.files.workbook import is_workbook as is_workbook
+from assay.files.workbook import workbook_rows as workbook_rows
