@@ -1,15 +1,18 @@
 """Work in threads: every piece is done once, by one worker at a time, and few are held."""
 
 from collections.abc import Iterator
+from tempfile import TemporaryFile
 from threading import get_ident
 from time import sleep
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from assay.core import deck
+from assay.predictions import passes
 from assay.predictions.batches import in_threads
-from assay.predictions.passes import FirstIds
+from assay.predictions.passes import BITS, DIGEST, GIVEN, FirstIds, FirstPass, Judge
 
 
 class _Worker:
@@ -62,3 +65,37 @@ def test_first_cards_are_those_with_low_numbers(*, signed: bool) -> None:
     np.testing.assert_array_equal(found, ids[some])
     other, _ = FirstIds(12, limit, signed).places(deck.digest(ids))
     assert not np.array_equal(some, other)
+
+
+@pytest.mark.parametrize("most_bytes", [0, 40_000, 10**9])
+def test_rows_are_kept_alike_in_memory_and_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, most_bytes: int
+) -> None:
+    monkeypatch.setattr(passes, "_MOST_BYTES", most_bytes)
+    rng = np.random.default_rng(5)
+    columns = {
+        DIGEST: rng.integers(0, 2**64, 3_000, "u8"),
+        "p": rng.random(3_000, np.float32),
+        "q": rng.normal(size=3_000),
+        BITS: rng.integers(0, 4, 3_000, "u1"),
+        GIVEN: rng.integers(0, 5, 3_000).astype(np.float64),
+    }
+    judges = [Judge("probability", "p", None, 0.5), Judge("margin", "q", None, 0.0)]
+    batches = pa.table(columns).to_batches(max_chunksize=1_000)
+    with TemporaryFile() as file:
+        first = FirstPass(judges, [BITS, GIVEN], file=file, xor=False)
+        first.take(batches)
+        in_file, kept = file.tell(), list(first.kept())
+    assert (in_file == 0) == (most_bytes == 10**9)
+    counts = columns[GIVEN] > 0
+    order, expected = (np.argsort(each) for each in (_joined(kept, "digest"), columns[DIGEST]))
+    expected = expected[counts[expected]]
+    for name, values in (("digest", DIGEST), ("bits", BITS), ("weights", GIVEN)):
+        np.testing.assert_array_equal(_joined(kept, name)[order], columns[values][expected])
+    keys = np.concatenate([each.keys for each in kept], axis=1)[:, order]
+    for judge, key in zip(judges, keys, strict=True):
+        np.testing.assert_array_equal(key, judge.places(columns, 3_000)[expected])
+
+
+def _joined(kept: list[passes.Kept], name: str) -> np.ndarray:
+    return np.concatenate([getattr(each, name) for each in kept])

@@ -100,12 +100,18 @@ class _Dense:
         weights: Ints | None = None,
     ) -> None:
         """Count items."""
+        self.weighted |= weights is not None
+        if digest is not None and self._together is not np.add:
+            at, count, weight, words, *ends = _grouped(place, value, digest, weights)
+            self._ranges.extend(at, count, *ends)
+            self._weight[at] += weight
+            self._digest[at] ^= words
+            return
         place = place.astype(np.int64, copy=False)
         self._ranges.add(place, value)
         if digest is not None:
-            self._together.at(self._digest, place, digest.view(np.int64))
+            np.add.at(self._digest, place, digest.view(np.int64))
         if weights is not None:
-            self.weighted = True
             np.add.at(self._weight, place, weights)
 
     def counted(self) -> Counted:
@@ -134,12 +140,8 @@ class _Sparse:
         weights: Ints | None = None,
     ) -> None:
         """Count items."""
-        ones = np.ones(place.size, dtype=np.int64)
-        words = np.zeros_like(ones) if digest is None else digest.view(np.int64)
-        self.weighted = weights is not None
-        counts = ones, ones if weights is None else weights, words
-        own = place.astype(np.int64, copy=False)
-        self._parts.append(_joined([(own, *counts, value, value)], self._together))
+        self.weighted |= weights is not None
+        self._parts.append(_grouped(place, value, digest, weights, self._together))
         self._size += self._parts[-1][0].size
         if self._size > 2 * self._after + MANY_CELLS:
             self._parts = [_joined(self._parts, self._together)]
@@ -150,6 +152,38 @@ class _Sparse:
         return _joined(self._parts, self._together)
 
 
+def _grouped(
+    place: Places | Ints,
+    value: Floats,
+    digest: Words | None,
+    weights: Ints | None,
+    together: np.ufunc = np.bitwise_xor,
+) -> Counted:
+    """Count items by place. Places of 16 bits are sorted by radix, a quarter of the time."""
+    order = np.argsort(place, kind="stable" if place.itemsize == 2 else None)
+    place, value = place.take(order), value.take(order)
+    starts = _starts(place)
+    count = np.diff(starts, append=place.size)
+    words = np.zeros_like(count)
+    if digest is not None:
+        words = together.reduceat(digest.view(np.int64).take(order), starts)
+    return (
+        place[starts].astype(np.int64),
+        count,
+        count if weights is None else np.add.reduceat(weights.take(order), starts),
+        words,
+        np.minimum.reduceat(value, starts),
+        np.maximum.reduceat(value, starts),
+    )
+
+
+def _starts(place: Places | Ints) -> Ints:
+    """First position of each of some sorted places."""
+    first = np.ones(place.size, dtype=np.bool_)
+    np.not_equal(place[1:], place[:-1], out=first[1:])
+    return np.flatnonzero(first)
+
+
 def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
     """Combine the counts of all parts, by place."""
     no, none = np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -157,11 +191,9 @@ def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
     place, count, weight, digest, low, high = (
         np.concatenate(each) for each in zip(*every, strict=True)
     )
-    if not place.size:
-        return no, no, no, no, none, none
     order = np.argsort(place)
     place = place[order]
-    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    starts = _starts(place)
     return (
         place[starts],
         np.add.reduceat(count[order], starts),

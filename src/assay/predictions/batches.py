@@ -38,6 +38,7 @@ AT_ONCE = 2 * PIECE
 """Rows of a batch."""
 
 _MOST_WORKERS = 8
+_KEPT_BYTES = 16 << 20  # larger than an array of a batch
 _Piece = TypeVar("_Piece")
 Answer = TypeVar("Answer")
 
@@ -242,6 +243,7 @@ def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None
 
     Few pieces are in memory at once: the next is read when a worker is free.
     """
+    _keep_freed_memory()
     free: SimpleQueue[Callable[[_Piece], None]] = SimpleQueue()
     for worker in workers:
         free.put(worker)
@@ -261,6 +263,15 @@ def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None
                 begun.popleft().result()
         for future in begun:
             future.result()
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep the memory of arrays for the next ones.
+
+    By default it returns arrays of more than 128 KB to the system, and a third of the CPU time goes
+    into getting their pages again. It keeps those that are no larger than one that was freed.
+    """
+    np.empty(_KEPT_BYTES, np.uint8)
 
 
 # A scanner of items, however they are read.

@@ -31,6 +31,8 @@ DIGEST, LISTED, BITS, GIVEN = "digest", "listed", "bits", "given"
 the slices that contain an item, and its weight, if any.
 """
 
+_MOST_BYTES = 384 << 20  # of data kept in memory
+
 Keys = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
@@ -52,6 +54,17 @@ class Kept:
     def size(self) -> int:
         """Number of rows."""
         return self.keys.shape[1]
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Arrays of all data, in the order of a file."""
+        every = (self.keys, self.digest, self.bits, self.weights)
+        return [array for array in every if array is not None]
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory."""
+        return sum(array.nbytes for array in self.arrays)
 
 
 @dataclass(frozen=True)
@@ -91,16 +104,15 @@ class Judge:
         """Columns that it reads."""
         return [name for name in (self.score, self.says) if name is not None]
 
-    def values(self, columns: "Columns", rows: slice) -> Floats:
-        """Scores of some rows; -0.0 becomes 0.0."""
+    def values(self, columns: "Columns", rows: slice) -> Any:
+        """Scores of some rows, of the type that they have."""
         if self.score is None:
             return np.zeros(rows.stop - rows.start)
-        scores: Floats = np.add(columns[self.score][rows], 0.0, dtype=np.float64)
-        return scores
+        return columns[self.score][rows]
 
     def find_places(self, columns: "Columns", rows: slice, places: Places) -> None:
         """Find the places of some rows."""
-        score = np.zeros(places.size) if self.score is None else columns[self.score][rows]
+        score = self.values(columns, rows)
         if not find_places(score, self.rule, self.labels(columns, score, rows), places):
             raise UnusableError
 
@@ -109,8 +121,8 @@ class Judge:
         return score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
 
     def batch(self, columns: "Columns", size: int) -> Batch:
-        """All rows by score and label."""
-        score = self.values(columns, slice(0, size))
+        """All rows by score and label; -0.0 becomes 0.0."""
+        score = np.add(self.values(columns, slice(0, size)), 0.0, dtype=np.float64)
         predicted = self.labels(columns, score, slice(0, size))
         return Batch(score, predicted == 1 if self.classes == 2 else predicted.astype(np.int64))
 
@@ -121,9 +133,7 @@ class Judge:
 
     def places(self, columns: "Columns", size: int) -> Places:
         """Places of all rows."""
-        places = np.empty(size, dtype=self.kind)
-        for rows in pieces(size, PIECE):
-            self.find_places(columns, rows, places[rows])
+        (places,) = places_by([self], columns, size)
         return places
 
 
@@ -140,7 +150,11 @@ def columns_of(batch: "pa.RecordBatch", names: Iterable[str]) -> Columns:
 
 def places_by(judges: Sequence[Judge], columns: Columns, size: int) -> Keys:
     """Places of all rows by each classifier."""
-    return np.stack([judge.places(columns, size) for judge in judges])
+    keys = np.empty((len(judges), size), np.result_type(*(judge.kind for judge in judges)))
+    for rows in pieces(size, PIECE):
+        for judge, places in zip(judges, keys, strict=True):
+            judge.find_places(columns, rows, places[rows])
+    return keys
 
 
 class FirstPass:
@@ -160,7 +174,8 @@ class FirstPass:
         self._exponent, self._first = exponent, first
         self._lock = Lock()
         self.size = 0
-        self._sizes = list[int]()  # of the batches, in the order of the file
+        self._kept = list[Kept]()  # of the first batches; the file has the others
+        self._sizes = list[int]()  # of the batches in the file, in its order
         self._weights_word = np.uint64(0)
         self._listed: list[tuple[pa.Array[Any], Kept]] = []
         self._tallies: list[list[Tally]] = []
@@ -223,11 +238,14 @@ class FirstPass:
         return [(listed.take(pa.array(some, pa.int64())), kept.at(some))]
 
     def _keep(self, kept: Kept, file: IO[bytes]) -> None:
-        """Keep rows in the file, for the second pass."""
+        """Keep rows in memory or in the file, for the second pass."""
+        if sum(each.bytes for each in self._kept) + kept.bytes <= _MOST_BYTES:
+            # A column of a batch would keep the whole batch.
+            self._kept.append(replace(kept, digest=kept.digest.copy()))
+            return
         self._sizes.append(kept.size)
-        for array in (kept.keys, kept.digest, kept.bits, kept.weights):
-            if array is not None:
-                file.write(np.ascontiguousarray(array).data)
+        for array in kept.arrays:
+            file.write(np.ascontiguousarray(array).data)
 
     def cells(self, number: int) -> ScoreCells:
         """Count the cells of a classifier."""
@@ -236,6 +254,7 @@ class FirstPass:
 
     def kept(self) -> Iterator[Kept]:
         """Yield what was kept of the rows that count, batch by batch."""
+        yield from self._kept
         if self._file is None:
             return
         self._file.flush()

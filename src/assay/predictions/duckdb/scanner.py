@@ -137,7 +137,8 @@ class DuckScanner(BatchScanner):
 
     def _survey_of_codes(self, seed: int, size: int, rules: list[Rule], file: IO[bytes]) -> Survey:
         """Count all items by each score, then by mean rank and code."""
-        first, counted = self._evenest(rules, seed, size, file)
+        counting = partial(self._evenest, rules, seed, size, file)
+        first, counted = self._reader.sparing(counting)
         doubts = self._checked(counted)
         steps = [Steps.of(cells, place) for place, cells in enumerate(counted)]
         scored = [role.has_score for role in self._layout.judges.values()]
