@@ -13,8 +13,8 @@ import pytest
 import assay
 from assay.audit.bundle import packed
 from assay.errors import NAME
-from assay.exchange import content as zips
 from assay.files import LimitError
+from assay.files import content as zips
 from tests.audit.test_verify import TAMPERED as ALIKE
 from tests.audit.zips import members, sealed, stored
 from tests.kinds import create, label, several, sliced, team, weighted

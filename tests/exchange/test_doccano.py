@@ -11,8 +11,8 @@ import pytest
 from assay.campaign.exchange import Imported, import_labels, read_labels, write_batch
 from assay.core.answers import Answer
 from assay.errors import InputError
-from assay.exchange import content as module
 from assay.files import LimitError, Limits
+from assay.files import content as module
 from tests.exchange.campaigns import campaign_of
 
 
