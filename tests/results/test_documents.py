@@ -162,7 +162,7 @@ def test_tables_of_a_page_can_be_heard(name: str) -> None:
         found = Reader(write(WORD[name].document())).tags
         tags = [tag for tag, _ in found]
         assert tags.count("caption") == tags.count("table") == len(tables)
-        regions = [given for tag, given in found if given.get("role") == "region"]
+        regions = [given for tag, given in found if given.get("role") == "group"]
         assert [(given["tabindex"], given["aria-label"]) for given in regions] == [
             ("0", table.caption) for table in tables
         ]

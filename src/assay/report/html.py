@@ -160,7 +160,7 @@ def _table(table: results.Table, writer: results.Writer = "page") -> Html:
         class_="matrix" if table.is_picture else "stacked" if writer == "dashboard" else "",
     )
     box = element(
-        "div", whole, class_="table-box", tabindex="0", role="region", aria_label=table.caption
+        "div", whole, class_="table-box", tabindex="0", role="group", aria_label=table.caption
     )
     return (
         joined([box, _block(results.Paragraph(table.note, small=True), "")]) if table.note else box
