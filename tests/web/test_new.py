@@ -7,14 +7,20 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay import load_campaign
+from assay import create_campaign, load_campaign
 from assay.web import Options, new_token
 from assay.web.serve import make_hub
 from tests.web.conftest import ADDRESS
 from tests.web.serving import add_token
 
 CSV = "id,p,text\n" + "".join(f"{n},{(n * 0.618) % 1:.3f},words {n}\n" for n in range(400))
-FORM = {"id": "id", "score": "p", "threshold": 0.5, "metric": "precision", "within": 0.1}
+FORM: dict[str, Any] = {
+    "id": "id",
+    "score": "p",
+    "threshold": 0.5,
+    "metric": "precision",
+    "within": 0.1,
+}
 
 
 @pytest.fixture
@@ -136,3 +142,31 @@ def test_nobody_else_makes_campaigns(hub: TestClient, storage: str, ask: Ask) ->
     for token in ("wrong", add_token(storage, "owner", "eve", "mail")):
         hub.headers["Authorization"] = f"Bearer {token}"
         assert ask(hub).status_code == 401
+
+
+def test_only_what_the_form_can_say_is_changed_on_the_page(
+    hub: TestClient, storage: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mail.csv"
+    path.write_text(CSV)
+    form = {**FORM, "path": str(path), "show": ["text"]}
+    hub.post("/api/new/start", json={**form, "name": "plain"})
+    create_campaign(path, **FORM, slices=["text"], name="sliced", storage=storage)
+    create_campaign(
+        {"p": [0.9, 0.2]}, score="p", threshold=0.5, budget=1, name="memory", storage=storage
+    )
+    assert "Change the campaign" in hub.get("/new?change=plain").text
+    for name in ("sliced", "memory"):
+        page = hub.get(f"/new?change={name}")
+        assert page.status_code == 422
+        assert "--replace" in page.text
+    changed = {**form, "replaces": "plain", "name": "plain", "question": "Is it a scam?"}
+    assert hub.post("/api/new/start", json=changed).json()["name"] == "plain"
+    campaign = load_campaign("plain", storage=storage)
+    assert campaign.settings.question == "Is it a scam?"
+    campaign.tell({campaign.ask(1)[0].id: True})
+    assert hub.post("/api/new/start", json=changed).status_code == 503
+    assert len(load_campaign("plain", storage=storage).answers()) == 1
+    assert hub.post("/delete", data={"name": "plain", "typed": "plan"}).status_code == 422
+    assert hub.post("/rename", data={"name": "plain", "new": "sliced"}).status_code == 503
+    assert "plain" in hub.get("/").text

@@ -31,10 +31,12 @@ def refuse_bad_name(name: str) -> None:
         )
 
 
-def rename_campaign(store: Store, name: str, new: str, *, force: bool = False) -> None:
+def rename_campaign(
+    store: Store, name: str, new: str, *, force: bool = False, asked_by: str = ""
+) -> None:
     """Give a campaign another name; its tokens stay valid, and its tags stay.
 
-    With `force`, also while reviewers have items of it.
+    With `force`, also while reviewers have items of it; `asked_by`: a reviewer who may have some.
     """
     refuse_bad_name(new)
     with store.write() as session:
@@ -45,7 +47,7 @@ def rename_campaign(store: Store, name: str, new: str, *, force: bool = False) -
                 "keep their names"
             )
         if not force:
-            _refuse_in_use(session, key, name)
+            _refuse_in_use(session, key, name, asked_by)
         session.rename(name, new)
         session.rename_tokens(name, new)
         session.rename_tags(name, new)
@@ -61,7 +63,7 @@ def with_forecast(campaign: Campaign, forecast: Forecast) -> Campaign:
     return Campaign(desk.store, key, settings, desk.labelling.predictions_at_hand)
 
 
-def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:
+def delete_campaign(store: Store, name: str, *, force: bool = False, asked_by: str = "") -> int:
     """Delete a campaign, the earlier ones that it has replaced, its tokens and tags.
 
     Returns its number of label events. What stays are numbers and the commitment, so that
@@ -71,7 +73,7 @@ def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:
         key, settings = find_campaign(session, name)
         _refuse_earlier_period(session, settings)
         if not force:
-            _refuse_in_use(session, key, name)
+            _refuse_in_use(session, key, name, asked_by)
         labels = len(session.labels(key))
         for each, of_each in [(key, settings), *_replaced_by(session, settings)]:
             session.delete_staged(each)
@@ -82,7 +84,7 @@ def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:
 
 
 @contextmanager
-def replacing(store: Store, name: str) -> Iterator[None]:
+def replacing(store: Store, name: str, *, asked_by: str = "") -> Iterator[None]:
     """Let the block create a campaign in place of one that nobody has answered.
 
     Tokens stay valid. If the block fails, the campaign is as it was.
@@ -94,7 +96,7 @@ def replacing(store: Store, name: str) -> Iterator[None]:
                 f"campaign {name!r} has {counted(len(labels), 'label')}, and is not replaced",
                 hint="choose another name, or delete it first: assay campaign delete",
             )
-        _refuse_in_use(session, key, name)
+        _refuse_in_use(session, key, name, asked_by)
         aside = session.retire(name)
     try:
         yield
@@ -107,9 +109,9 @@ def replacing(store: Store, name: str) -> Iterator[None]:
         session.delete(key, _trace(session, key, settings))
 
 
-def _refuse_in_use(session: Session, key: int, name: str) -> None:
-    """Raise if reviewers have items of a campaign."""
-    claims = session.all_live_claims(key)
+def _refuse_in_use(session: Session, key: int, name: str, asked_by: str) -> None:
+    """Raise if reviewers have items of a campaign, other than whoever asks."""
+    claims = [each for each in session.all_live_claims(key) if each.reviewer != asked_by]
     if claims:
         who = sorted({claim.reviewer for claim in claims})
         more = f" and {len(who) - 5:,} more" if len(who) > 5 else ""

@@ -85,7 +85,7 @@ def create(
 
     Without options, Assay shows the columns of the file and proposes a command.
     """
-    columns, asked = completed(file, columns, asked, as_json=as_json)
+    columns, asked = completed(file, source, columns, asked, as_json=as_json)
     if mode is None:
         mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
     cut = {"strata": strata, "bins": bins, "allocation": allocation}

@@ -7,8 +7,10 @@ from typing import Any
 import typer
 from rich.text import Text
 
+from assay.cli.options import scan_of
 from assay.cli.output import console
 from assay.cli.render import view
+from assay.cli.taking import Typed
 from assay.errors import InputError
 from assay.predictions import Proposal, as_command, propose
 from assay.results import Column, Table, printable
@@ -20,15 +22,20 @@ _USES = frozenset(
 
 
 def completed(
-    file: str | None, columns: Mapping[str, Any], asked: Mapping[str, Any], *, as_json: bool
+    file: str | None,
+    source: Typed,
+    columns: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    *,
+    as_json: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Columns and goal as typed; if no column is named, those that are proposed and accepted."""
     if file is None or _USES & columns.keys() or "threshold_for" in asked:
         return {**columns}, {**asked}
-    proposal = propose(file)
+    proposal = propose(scan_of(file, source))
     usual = {} if {"within", "budget", "at_least"} & asked.keys() else _GOAL
     columns, asked = {**proposal.options, **columns}, {**usual, **asked}
-    command = as_command(file, {**columns, **asked})
+    command = as_command(file, {**source, **columns, **asked})
     if not {"score", "predicted"} & columns.keys():
         raise InputError(
             f"no column of {printable(file)} looks like a score or a predicted label",

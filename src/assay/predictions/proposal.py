@@ -8,6 +8,8 @@ from typing import Any
 
 from assay.core.answers import probable_yes
 from assay.errors import printable
+from assay.predictions.databases import find_database
+from assay.predictions.databases.database import find_rows
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import open_relation
 from assay.predictions.faults import nothing_in
@@ -160,6 +162,14 @@ def _first_rows(source: object) -> tuple[str, dict[str, list[object]]]:
     if isinstance(source, Mapping):
         return "the columns", {str(name): list(values)[:_ROWS] for name, values in source.items()}
     scan = as_scan(source)
+    if (database := find_database(scan.path or "")) is not None:
+        with database.connected(database.name_of(scan.table)):
+            rows = find_rows(database, table=scan.table, where=scan.where, wanted=[])
+            names = [column.name for column in rows.columns]
+            found = database.fetch(f"{rows.select(names)} LIMIT {_ROWS}")
+        if not found:
+            raise nothing_in(rows.source, scan.where)
+        return rows.source, dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
     relation = open_relation(scan, [], staged=False)
     with reading(relation.label):
         table = relation.connection.sql(f"FROM {relation.sql} LIMIT {_ROWS}").to_arrow_table()

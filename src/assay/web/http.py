@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from itertools import islice
 from typing import Any, NoReturn
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -25,6 +25,7 @@ from assay.web import Options
 
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100
+_LONGEST_NAME = 100  # of a person
 _LONGEST_ID = 10_000
 _LISTED = 12  # words in an error
 
@@ -117,6 +118,36 @@ def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
         )
         for each in given
     ]
+
+
+class Form:
+    """Fields of a form of a page."""
+
+    def __init__(self, body: bytes) -> None:
+        try:
+            self._values = parse_qs(body.decode(), max_num_fields=20, errors="strict")
+        except ValueError:
+            refuse("the request is not a valid form")
+
+    def text(self, name: str, default: str = "", *, at_most: int = _LONGEST_NAME) -> str:
+        """Text of a field, without spaces around it."""
+        return plain_name(self._values.get(name, [default])[-1], at_most)
+
+    def whole(self, name: str, default: int, at_most: int) -> int:
+        """Whole number of a field, from 1."""
+        text = self.text(name, str(default))
+        if not (text.isascii() and text.isdecimal() and len(text) < 10):
+            refuse(f"{name!r} must be a whole number")
+        if not 1 <= int(text) <= at_most:
+            refuse(f"{name!r} must be from 1 to {at_most:,}")
+        return int(text)
+
+
+def plain_name(text: str, at_most: int = _LONGEST_NAME) -> str:
+    """Text that is short enough for a name, without spaces around it."""
+    if len(text) > at_most or not is_storable(text):
+        refuse(f"expected a text of at most {at_most} characters")
+    return text.strip()
 
 
 def _no_number(name: str) -> NoReturn:

@@ -12,14 +12,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from assay.campaign import Campaign
+from assay.campaign import Campaign, delete_campaign, rename_campaign
 from assay.labelling import find_campaign
 from assay.storage import Store
-from assay.web.auth import needs
+from assay.web.auth import LOCAL_OWNER, needs
 from assay.web.campaigns import rows_of
-from assay.web.http import render
+from assay.web.http import Form, refuse, render
 
 BELOW = "/c/{campaign}"
+_LONGEST_NAME = 200  # of a campaign
 
 
 def pages_address(name: str) -> str:
@@ -81,4 +82,31 @@ async def show_all(request: Request) -> Response:
     return render(request, "campaigns.html", rows=rows, count=count, links=links, can_create=True)
 
 
-routes = [Route("/", show_all, methods=["GET"])]
+@needs("owner")
+async def rename(request: Request) -> Response:
+    """Give a campaign another name."""
+    form, state = Form(await request.body()), request.app.state
+    name, new = (form.text(each, at_most=_LONGEST_NAME) for each in ("name", "new"))
+    await run_in_threadpool(rename_campaign, state.store, name, new, asked_by=LOCAL_OWNER)
+    for each in (name, new):
+        state.each.forget(each)
+    return RedirectResponse("/", 303)
+
+
+@needs("owner")
+async def delete(request: Request) -> Response:
+    """Delete a campaign with its labels, if its name is typed once more."""
+    form, state = Form(await request.body()), request.app.state
+    name, typed = (form.text(each, at_most=_LONGEST_NAME) for each in ("name", "typed"))
+    if typed != name:
+        refuse(f"to delete {name!r} with all its labels, type its name")
+    await run_in_threadpool(delete_campaign, state.store, name, asked_by=LOCAL_OWNER)
+    state.each.forget(name)
+    return RedirectResponse("/", 303)
+
+
+routes = [
+    Route("/", show_all, methods=["GET"]),
+    Route("/rename", rename, methods=["POST"]),
+    Route("/delete", delete, methods=["POST"]),
+]

@@ -1,9 +1,11 @@
 """A new campaign in the browser: a file, what its columns are for, what it will take, and go."""
 
+import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assay.campaign import create_campaign
-from assay.core.metrics import METRICS
-from assay.errors import AssayError
-from assay.labelling import listed_names
-from assay.predictions import as_command, propose
+from assay.campaign import create_campaign, replacing
+from assay.core.design import Design
+from assay.core.goal import Goal
+from assay.core.targets import Target
+from assay.errors import AssayError, DesignError
+from assay.labelling import Reviewing, Settings, find_campaign, listed_names
+from assay.predictions import Scan, as_command, propose
 from assay.simulation import plan
+from assay.storage import Store
 from assay.web.auth import LOCAL_OWNER, needs
 from assay.web.http import read_document, refuse, render, text_in
 from assay.web.hub import pages_address
@@ -29,6 +34,7 @@ _REPLICATIONS = 12  # of a forecast, which people wait for
 # What a form may say of a campaign, and how it is typed; all else is refused.
 _TEXTS = ("id", "score", "predicted", "positive", "metric", "question", "name")
 _NUMBERS = ("threshold", "within", "confidence")
+_METRICS = ("precision", "recall", "accuracy", "f1", "macro_f1")
 _FORECAST = ("id", "score", "predicted", "positive", "threshold", "metric", "within", "confidence")
 
 
@@ -37,6 +43,8 @@ class Wanted:
     """Campaign that a form describes: where its predictions are, and the options."""
 
     path: str
+    table: str  # of a database; empty for a file
+    replaces: str  # name of the campaign in whose place it is made, while that has no answers
     options: Mapping[str, Any]
 
     @classmethod
@@ -54,18 +62,33 @@ class Wanted:
         show = document.get("show", [])
         if not isinstance(show, list) or not all(isinstance(each, str) for each in show):
             refuse("'show' must be a list of columns")
-        return cls(text_in(document, "path", at_most=10_000), {**options, "show": show})
+        path = text_in(document, "path", at_most=10_000)
+        table, replaces = (str(document.get(name) or "")[:1_000] for name in ("table", "replaces"))
+        return cls(path, table, replaces, {**options, "show": show})
 
     @property
     def command(self) -> str:
         """The same campaign, typed."""
-        return as_command(_short(self.path), self.options)
+        table = {"table": self.table} if self.table else {}
+        return as_command(_short(self.path), {**table, **self.options})
 
     @property
     def python(self) -> str:
         """The same campaign, in Python."""
         given = "".join(f"    {name}={value!r},\n" for name, value in self.options.items() if value)
-        return f"import assay\n\nassay.create_campaign(\n    {_short(self.path)!r},\n{given})"
+        source = repr(_short(self.path))
+        if self.table:
+            source = f"assay.Scan({source}, table={self.table!r})"
+        return f"import assay\n\nassay.create_campaign(\n    {source},\n{given})"
+
+    @property
+    def scan(self) -> Scan:
+        """Where the predictions are."""
+        return _scan(self.path, self.table)
+
+
+def _scan(path: str, table: str) -> Scan:
+    return Scan(path, table=table or None)
 
 
 def _short(path: str) -> str:
@@ -77,8 +100,54 @@ def _short(path: str) -> str:
 @needs("owner")
 async def show_form(request: Request) -> Response:
     """Page on which a campaign is made."""
-    metrics = [name for name in METRICS if name in ("precision", "recall", "accuracy", "f1")]
-    return render(request, "new.html", metrics=metrics)
+    state, changes = request.app.state, request.query_params.get("change", "")
+    before = await run_in_threadpool(_before, state.store, changes) if changes else None
+    return render(request, "new.html", metrics=_METRICS, before=before and json.dumps(before))
+
+
+def _before(store: Store, name: str) -> dict[str, Any]:
+    """Fields of the form for a campaign that nobody has answered yet."""
+    with store.read() as session:
+        settings = find_campaign(session, name)[1]
+    found = change_of(settings)
+    if found is None:
+        raise DesignError(
+            f"campaign {name!r} has options that this page does not know",
+            hint="create it again: `assay create` with --replace",
+        )
+    return found
+
+
+def change_of(settings: Settings) -> dict[str, Any] | None:
+    """Fields of the form for a campaign; None if they cannot say all of it."""
+    source, goal = settings.source, settings.goal
+    (target, *others), (part, *more) = goal.targets, source.parts
+    scan = dict(part.scan or {})
+    if target.within is None:
+        return None
+    plain = replace(
+        settings,
+        design=Design(bins=settings.design.bins),  # fewer for few items
+        goal=Goal(targets=(Target(target.metric, within=target.within),)),
+        reviewing=Reviewing(settings.reviewing.question),
+        before=None,
+        series=None,
+        prior=None,
+    )
+    told = {"path": scan.pop("source", None), "table": scan.pop("table", None) or ""}
+    if plain != settings or others or more or scan or source.slices or not told["path"]:
+        return None
+    columns = {name: source.columns.get(name) for name in (*_TEXTS[:4], "threshold", "show")}
+    if not settings.is_binary or set(source.columns) > {*columns}:
+        return None
+    return {
+        **told,
+        **columns,
+        "metric": target.metric,
+        "within": target.within,
+        "question": settings.reviewing.question,
+        "name": settings.name,
+    }
 
 
 @needs("owner", streams=True)
@@ -104,11 +173,13 @@ async def look(request: Request) -> Response:
     _refuse_others(request)
     document = await read_document(request)
     path = text_in(document, "path", at_most=10_000)
-    return JSONResponse(await run_in_threadpool(_proposed, path))
+    table = str(document.get("table") or "")
+    return JSONResponse(await run_in_threadpool(_proposed, path, table))
 
 
-def _proposed(path: str) -> dict[str, Any]:
-    return {"path": path, "short": _short(path), **asdict(propose(path))}
+def _proposed(path: str, table: str = "") -> dict[str, Any]:
+    found = asdict(propose(_scan(path, table)))
+    return {"path": path, "table": table, "short": _short(path), **found}
 
 
 @needs("owner")
@@ -120,7 +191,7 @@ async def forecast(request: Request) -> Response:
 
     def labels() -> dict[str, Any]:
         try:
-            planned = plan(wanted.path, **options, replications=_REPLICATIONS).to_dict()
+            planned = plan(wanted.scan, **options, replications=_REPLICATIONS).to_dict()
         except AssayError as error:  # nobody has to know it: the campaign may start nevertheless
             return {"trouble": str(error)}
         reading = planned["readings"][0]
@@ -141,12 +212,18 @@ async def start(request: Request) -> Response:
         with state.store.read() as session:
             taken = listed_names(session)
         name = str(wanted.options.get("name") or _free_name(Path(wanted.path).stem, taken))
-        options = {**wanted.options, "name": name}
-        create_campaign(wanted.path, **options, storage=state.url)
+        instead = (
+            replacing(state.store, wanted.replaces, asked_by=LOCAL_OWNER)
+            if wanted.replaces
+            else nullcontext()
+        )
+        with instead:
+            create_campaign(wanted.scan, **{**wanted.options, "name": name}, storage=state.url)
         return name
 
     name = await run_in_threadpool(make)
-    state.each.forget(name)
+    for gone in {name, wanted.replaces}:
+        state.each.forget(gone)
     return JSONResponse({"name": name, "next": pages_address(name)})
 
 

@@ -8,7 +8,6 @@ from collections import Counter as Tally
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
-from urllib.parse import parse_qs
 from zlib import crc32
 
 from starlette.exceptions import HTTPException
@@ -18,7 +17,7 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign, Written, import_labels, write_batch, write_labels
 from assay.core.answers import Answer
-from assay.errors import AssayError, is_storable
+from assay.errors import AssayError
 from assay.exchange import FORMATS
 from assay.files import LimitError
 from assay.labelling import LONGEST_COMMENT, Settings
@@ -27,7 +26,17 @@ from assay.results import Dispute, ThresholdCurve, printable
 from assay.web import Options
 from assay.web.auth import Person, needs
 from assay.web.dashboard import Dashboard, dashboard_of, details_of, heading_of
-from assay.web.http import comment_in, item_in, read_document, refuse, render, text_in, word_in
+from assay.web.http import (
+    Form,
+    comment_in,
+    item_in,
+    plain_name,
+    read_document,
+    refuse,
+    render,
+    text_in,
+    word_in,
+)
 from assay.web.items import item_json
 from assay.web.queue import Counter
 from assay.web.review import BROKEN, chosen_among
@@ -169,7 +178,6 @@ async def take_ruling(request: Request) -> Response:
 
 _MOST_ITEMS = 10_000
 _MOST_HOURS = 24 * 30
-_LONGEST_NAME = 100
 _CHARACTERS = 60  # of a file's name
 _REPORTS = {
     ".html": "text/html; charset=utf-8",
@@ -203,7 +211,7 @@ async def export_report(request: Request) -> Response:
 async def export_batch(request: Request) -> Response:
     """Next items as a file; not by GET, because new items may be dealt for it."""
     counter: Counter = request.app.state.counter
-    form = _Form(await request.body())
+    form = Form(await request.body())
     chosen = _known_format(form.text("format", "csv"))
     size = form.whole("size", 20, _MOST_ITEMS)
     reviewer = form.text("reviewer", "") or None
@@ -222,7 +230,7 @@ async def take_answers(request: Request) -> Response:
     person: Person = request.state.person
     asked = request.query_params.get("format", "")
     chosen = _known_format(asked) if asked else None
-    reviewer = _name(request.query_params.get("reviewer", "")) or person.name
+    reviewer = plain_name(request.query_params.get("reviewer", "")) or person.name
     revise = request.query_params.get("revise", "") == "yes"
     body = await request.body()
     try:
@@ -234,33 +242,6 @@ async def take_answers(request: Request) -> Response:
     except LimitError as error:
         raise HTTPException(413, error.problem) from None
     return JSONResponse(asdict(imported))
-
-
-class _Form:
-    """Fields of a form of the page."""
-
-    def __init__(self, body: bytes) -> None:
-        try:
-            self._values = parse_qs(body.decode(), max_num_fields=20, errors="strict")
-        except ValueError:
-            refuse("the request is not a valid form")
-
-    def text(self, name: str, default: str) -> str:
-        return _name(self._values.get(name, [default])[-1])
-
-    def whole(self, name: str, default: int, at_most: int) -> int:
-        text = self.text(name, str(default))
-        if not (text.isascii() and text.isdecimal() and len(text) < 10):
-            refuse(f"{name!r} must be a whole number")
-        if not 1 <= int(text) <= at_most:
-            refuse(f"{name!r} must be from 1 to {at_most:,}")
-        return int(text)
-
-
-def _name(text: str) -> str:
-    if len(text) > _LONGEST_NAME or not is_storable(text):
-        refuse(f"expected a text of at most {_LONGEST_NAME} characters")
-    return text.strip()
 
 
 def _known_format(name: str) -> str:

@@ -16,7 +16,8 @@ const file = document.getElementById("file");
 const field = (name) => document.getElementById(name);
 
 let found = null; // what the server proposes
-let asked = 0; // forecasts asked for: only the answer to the last one counts
+let asked = 0; // changes so far: only a forecast of the last one counts
+let busy = false; // the server makes a forecast
 let timer = 0;
 
 async function ask(path, body, type = "application/json") {
@@ -33,7 +34,7 @@ function say(place, kind, words) {
 
 // The file --------------------------------------------------------------------------------------
 
-async function open(words, request) {
+async function open(words, request, then = () => {}) {
   form.hidden = true;
   say(state, "", words);
   try {
@@ -44,6 +45,7 @@ async function open(words, request) {
   }
   say(state, "", `${found.short}: ${found.columns.length} columns`);
   fill();
+  then();
 }
 
 function take(chosen) {
@@ -63,8 +65,12 @@ for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", f
 document.getElementById("by-path").addEventListener("submit", (event) => {
   event.preventDefault();
   const path = field("path").value.trim();
-  open(`Reading ${path} …`, () => ask("/api/new/look", JSON.stringify({ path })));
+  openPath(path, field("table").value.trim());
 });
+
+function openPath(path, table, then) {
+  open(`Reading ${path} …`, () => ask("/api/new/look", JSON.stringify({ path, table })), then);
+}
 
 // The form --------------------------------------------------------------------------------------
 
@@ -103,7 +109,7 @@ function row(column) {
 const shown = () => [...columns.querySelectorAll("input:checked")].map((box) => box.value);
 
 function wanted() {
-  const given = { path: found.path, show: shown() };
+  const given = { path: found.path, table: found.table, replaces: before?.name, show: shown() };
   for (const name of ["id", "score", "predicted", "metric"]) {
     const value = field(name).value;
     if (value !== NONE) given[name] = value;
@@ -136,8 +142,11 @@ function change() {
   timer = setTimeout(look, PAUSE);
 }
 
+// One forecast at a time: another is asked for when it is there, if something has changed since.
 async function look() {
   const turn = ++asked;
+  if (busy) return;
+  busy = true;
   forecast.textContent = "Working out how many labels this takes …";
   say(trouble, "", "");
   try {
@@ -151,6 +160,9 @@ async function look() {
     if (turn !== asked) return;
     forecast.textContent = "";
     say(trouble, "warn", error.message);
+  } finally {
+    busy = false;
+    if (turn !== asked) look();
   }
 }
 
@@ -160,6 +172,18 @@ function words({ items, labels, random }) {
 }
 
 form.addEventListener("input", change);
+
+// A campaign that nobody has answered yet: its own columns and goal instead of those proposed.
+const before = JSON.parse(document.getElementById("before")?.dataset.campaign ?? "null");
+if (before) {
+  field("start").textContent = "Save";
+  openPath(before.path, before.table, () => {
+    for (const name of ["id", "score", "predicted"]) field(name).value = before[name] ?? NONE;
+    for (const name of ["positive", "threshold", "metric", "within", "question", "name"]) field(name).value = before[name] ?? "";
+    for (const box of columns.querySelectorAll("input")) box.checked = before.show.includes(box.value);
+    change();
+  });
+}
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const button = field("start");
