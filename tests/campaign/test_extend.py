@@ -173,7 +173,7 @@ def test_all_parts_may_be_given_from_elsewhere_and_each_is_checked(storage: str)
     parts = [table(MONDAY), table(TUESDAY)]
     campaign = assay.load_campaign(storage=storage, predictions=parts)
     assert len(campaign.ask(2000)) == 2000
-    with pytest.raises(assay.PredictionsError, match=r"from 1 place\(s\), and those of .* from 2"):
+    with pytest.raises(assay.PredictionsError, match=r"from 1 place, and those of .* from 2"):
         assay.load_campaign(storage=storage, predictions=parts[0])
     changed = [table(MONDAY), table(TUESDAY, 1 - SCORE)]
     with pytest.raises(assay.PredictionsError, match="1,200 rows differs from") as caught:

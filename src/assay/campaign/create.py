@@ -240,7 +240,9 @@ def create_campaign(
     scans = [as_scan(predictions)]
     setup = replace(setup, columns={**setup.columns, "show": show})
     if question is None and setup.classes.is_yes_or_no and classifiers is None:
-        reviewing = replace(reviewing, question=default_question(positive, predicted, score))
+        named = default_question(positive, predicted, score)
+        if named != f"Is it {positive}?":  # which follows from the label that means yes
+            reviewing = replace(reviewing, question=named)
     settings = settings_of(setup, scans, name=name, reviewing=reviewing, slices=slices)
     return _keep(setup, settings, open_store(storage))
 
