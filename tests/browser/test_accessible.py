@@ -1,6 +1,7 @@
 """For everybody: contrast, names and roles, the keyboard, fingers, small screens."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -219,3 +220,32 @@ def test_nothing_moves_from_item_to_item(
         press(page, "y")
     wait_until_saved(page)
     assert page.evaluate("moved") == []
+
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(page: Page) -> list[tuple[str, str]]:
+    """Ask axe-core for what is wrong, by its rules and the elements."""
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run()")
+    assert len(found["passes"]) > 10  # it has looked
+    return [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(house: House, enter: Enter, scheme: Literal["light", "dark"]) -> None:
+    campaign = house.campaign()
+    for who in ("zoe", "yve"):
+        batch = campaign.ask(10, reviewer=who)
+        campaign.tell({item.id: str(item.id) > "m030" for item in batch}, reviewer=who)
+    visit = enter(house, role="owner", scheme=scheme)
+    page = visit.open()
+    shown(page)
+    assert violations(page) == []
+    paths = ("", "/errors?verdict=all", "/curve", "/campaigns", "/disputes")
+    for path in (*(f"/owner{each}" for each in paths), "/login", "/nowhere"):
+        page.goto(house.url + path)
+        assert violations(page) == [], path
+    page.evaluate("document.querySelector('h1').innerHTML = '<img src=x>'")
+    assert "image-alt" in dict(violations(page))

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from assay import load_campaign
 from assay.storage import open_store
 from tests.browser.house import DESKTOP, PHONE, Enter, Hub, press, shown, wait_until_saved
-from tests.browser.test_accessible import SMALL, hard_to_read
+from tests.browser.test_accessible import SMALL, hard_to_read, violations
 
 ROWS = 3_000
 
@@ -57,7 +57,7 @@ def test_from_a_file_to_the_first_label(
     expect(page.locator("#forecast")).to_contain_text(f"of {ROWS:,} items")
     expect(page.locator("#command")).to_contain_text("--question 'Is it spam?'")
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert hard_to_read(page) == page.evaluate(SMALL) == []
+    assert hard_to_read(page) == page.evaluate(SMALL) == violations(page) == []
     page.click("#start")
     page.wait_for_url("**/c/mail/review")
     shown(page)
@@ -68,6 +68,8 @@ def test_from_a_file_to_the_first_label(
     assert [event.answer for event in campaign.events()] == ["yes"]
     assert list(campaign.settings.source.seen) == ["text"]
     page.goto(f"{hub.url}/")
+    page.locator(".manage summary").click()
+    assert hard_to_read(page) == page.evaluate(SMALL) == violations(page) == []
     page.get_by_role("link", name="mail", exact=True).click()
     page.wait_for_url("**/c/mail/owner")
 

@@ -323,3 +323,15 @@ def test_forms_are_known_as_ours_where_browsers_trust_no_address(
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login")
     page.close()
+
+
+def test_guidelines_are_markdown(open_house: OpenHouse, enter: Enter) -> None:
+    text = "# Spam\n\n**Unwanted** mail\n\n1. sells\n2. begs\n\n```\nBUY <b>now</b>\n```"
+    house = open_house(options=Options(guidelines=text))
+    page = enter(house, role="owner").open()
+    shown(page)
+    guide = page.get_by_role("complementary", name="Guidelines")
+    expect(guide.get_by_role("heading", name="Spam", level=3)).to_be_visible()
+    expect(guide.locator("strong")).to_have_text("Unwanted")
+    expect(guide.locator("ol li")).to_have_text(["sells", "begs"])
+    expect(guide.locator("pre")).to_have_text("BUY <b>now</b>")

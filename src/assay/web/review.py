@@ -1,10 +1,9 @@
 """The reviewer's page, and its requests and replies."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,49 +21,6 @@ from assay.web.auth import Person, needs
 from assay.web.http import labels_in, number_in, read_document, render
 from assay.web.items import item_json
 from assay.web.queue import Counter
-
-# Guidelines, as the owner wrote them: headings, paragraphs and lists, and no other markup.
-
-_HEADING = re.compile(r"#{1,6}\s+(.*)")
-_LISTED = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(.*)")
-
-
-@dataclass(frozen=True)
-class Block:
-    """Part of the guidelines; its lines are plain text, which the template escapes."""
-
-    kind: Literal["heading", "paragraph", "list"]
-    lines: tuple[str, ...]
-
-
-def guideline_blocks(text: str) -> list[Block]:
-    r"""Parts of the guidelines.
-
-    >>> for block in guideline_blocks("# Spam\nUnwanted\nmail.\n\n- sells\n- begs"):
-    ...     print(block.kind, block.lines)
-    heading ('Spam',)
-    paragraph ('Unwanted', 'mail.')
-    list ('sells', 'begs')
-    """
-    blocks: list[Block] = []
-    fresh = True
-    for line in text.splitlines():
-        kind, words = _read(line)
-        if words and not fresh and blocks[-1].kind == kind != "heading":
-            blocks[-1] = Block(kind, (*blocks[-1].lines, words))
-        elif words:
-            blocks.append(Block(kind, (words,)))
-        fresh = not words
-    return blocks
-
-
-def _read(line: str) -> tuple[Literal["heading", "paragraph", "list"], str]:
-    if heading := _HEADING.fullmatch(line):
-        return "heading", heading[1].strip()
-    if listed := _LISTED.fullmatch(line):
-        return "list", listed[1].strip()
-    return "paragraph", line.strip()
-
 
 # Choices of a reviewer.
 
@@ -118,11 +74,11 @@ def choices_of(settings: Settings) -> list[Choice]:
 
 def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
     """Values for the templates of a page with choices."""
-    classes, blocks = settings.classes, guideline_blocks(guidelines)
+    classes, texts = settings.classes, [guidelines]
     typed = len(classes) > _MOST_BUTTONS
     if not typed:
         for name, text in classes.guidelines.items():
-            blocks += [Block("heading", (name,)), *guideline_blocks(text)]
+            texts.append(f"# {name}\n{text}")
     aliases: dict[str, list[str]] = {name: [] for name in classes.names}
     for alias, name in classes.aliases.items():
         aliases[name].append(alias)
@@ -133,7 +89,7 @@ def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
         "of_classes": not classes.is_yes_or_no,
         "typed": json.dumps(listed) if typed else "",
         "several": json.dumps(classes.names) if classes.multilabel else "",
-        "blocks": blocks,
+        "guidelines": "\n\n".join(filter(None, texts)),
     }
 
 

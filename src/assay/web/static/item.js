@@ -1,9 +1,16 @@
 // An item as a person sees it. What it holds is hostile: it becomes text, and never markup.
 
 import { here } from "./here.js";
-import { RENDERERS, element, plain } from "./rich.js";
+import { RENDERERS, element, markdown, plain } from "./rich.js";
 
 const SHORT = 160; // characters; so little is shown large
+
+// Guidelines are the owner's Markdown; until a script is there, their text stands as it is.
+const guidelines = document.getElementById("guidelines-text");
+if (guidelines) {
+  guidelines.replaceChildren(...markdown(guidelines.textContent));
+  guidelines.classList.remove("preserve");
+}
 
 export function itemNode(item) {
   const list = element("dl", "fields");
