@@ -191,8 +191,8 @@ SAYS_PYTHON = re.compile(
 # Arrays, frames, the notebook and worker processes are for Python only; the others write
 # markup or SQL.
 NOT_TOLD = re.compile(
-    r"campaign/(arrays|widget)\.py|simulation/(population|workers)\.py|results/(result|notebook)\.py"
-    r"|predictions/(sql|spark|databases|pairs|duckdb)/|report/|web/|storage/|exchange/(label_studio|argilla)"
+    r"campaign/(arrays|widget)\.py|predictions/tables\.py|simulation/(population|workers)\.py"
+    r"|results/(result|notebook)\.py|predictions/(sql|spark|databases|pairs|duckdb)/|report/|web/|storage/|exchange/(label_studio|argilla)"
 )
 SQL_OR_MARKUP = re.compile(r"^\s*<|\bSELECT\b|\bexp\(")
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -155,3 +156,43 @@ def test_a_report_has_the_curve_where_it_is_asked_for(storage: str, tmp_path: Pa
     assert "<script" not in page
     plain = run(app, ["report", "spam", "--storage", storage])
     assert "Metrics by threshold" not in plain.output
+
+
+def test_the_owner_and_the_trend_are_on_the_first_page(run: Fixture) -> None:
+    words = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
+    for week in ("one", "two"):
+        more = [*words, "--within", "0.2"] if week == "one" else []
+        run("follow", "predictions.csv", "--series", "s", "--period", week, *more)
+        run("label", f"s/{week}", input="y\nn\n" * 100)
+    run("token", "add", "s/two", "--role", "owner", "--who", "Ann")
+    printed = run("report", "s/two").stdout
+    assert "| Owner | Ann |" in printed
+    heads = re.findall(r"^## (.*)", printed, re.MULTILINE)
+    assert heads[1] == "precision of s, at 95%"
+    assert "precision of s" not in run("report", "s/one").stdout
+
+
+def test_without_a_browser_the_html_is_named(
+    run: Fixture, create: Fixture, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    create()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(folder))
+    refused = run("report", "spam", "-o", "report.pdf")
+    assert refused.exit_code == 1
+    assert "Chromium, Chrome or Edge" in refused.stderr
+    assert "-o report.html" in refused.stderr
+    assert not Path("report.pdf").exists()
+
+
+@pytest.mark.slow
+def test_a_browser_prints_the_pdf(run: Fixture, create: Fixture) -> None:
+    create()
+    run("label", "spam", input="y\nn\n" * 15)
+    told = run("report", "spam", "-o", "report.pdf")
+    if "none is found" in told.stderr:
+        pytest.skip("no browser that prints")
+    assert told.exit_code == 0, told.output
+    content = Path("report.pdf").read_bytes()
+    assert content.startswith(b"%PDF-") and content.rstrip().endswith(b"%%EOF")
+    assert re.search(rb"/Type\s*/Page\b", content) and len(content) > 20_000

@@ -27,7 +27,7 @@ KNOWN = {
     *("html", "head", "meta", "link", "title", "style", "body", "main", "header", "footer", "a"),
     *("h1", "h2", "p", "section", "span", "b", "dl", "div", "dt", "dd", "ul", "li", "pre", "code"),
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
-    *("figure", "figcaption", "svg", "desc", "path", "details", "summary"),
+    *("figure", "figcaption", "svg", "rect", "desc", "path", "details", "summary"),
 }
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
@@ -208,7 +208,7 @@ def test_campaigns_with_next_to_nothing() -> None:
     assert list(unsafe(one.html)) == []
     unscored = assay.create_campaign({"yes": [True] * 9}, predicted="yes", budget=5)
     unscored.tell({item.id: True for item in unscored.ask(5)})
-    assert "<svg" not in unscored.report().html
+    assert "<figure" not in unscored.report().html
 
 
 def test_files(report: Report, tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_files(report: Report, tmp_path: Path) -> None:
         report.save(target)
         assert target.read_text(encoding="utf-8") == getattr(report, kind)
     assert len(list(tmp_path.iterdir())) == 3
-    with pytest.raises(assay.InputError, match=r"one of: \.html, \.md, \.json"):
-        report.save(tmp_path / "report.pdf")
+    with pytest.raises(assay.InputError, match=r"one of: \.html, \.pdf, \.md, \.json"):
+        report.save(tmp_path / "report.docx")
     with pytest.raises(assay.InputError, match="cannot be written: No such file"):
         report.save(tmp_path / "nowhere" / "report.md")
 

@@ -25,10 +25,10 @@ from assay.campaign.mlflow import log_to_mlflow as log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels as find_prior_labels
 from assay.campaign.random_labels import estimate as estimate
 from assay.campaign.series import follow_campaign as follow_campaign
+from assay.campaign.series import trend as trend
 from assay.campaign.studio import Connection as Connection
 from assay.campaign.studio import Standing as Standing
 from assay.campaign.trends import PeriodRow as PeriodRow
 from assay.campaign.trends import Trend as Trend
-from assay.campaign.trends import trend as trend
 from assay.campaign.verdicts import Taken as Taken
 from assay.campaign.verdicts import import_verdicts as import_verdicts

@@ -424,7 +424,12 @@ class Findings:
         from assay.report import report_of
 
         threshold_curve = self.curve() if curve else None
-        return report_of(self.desk.labelling, names=names, curve=threshold_curve)
+        series, trend = self.settings.series, None
+        if series is not None and series.number > 0:
+            from assay.campaign.trends import trend_in
+
+            trend = trend_in(self.desk.store, series.name, type(self)).document()
+        return report_of(self.desk.labelling, names=names, curve=threshold_curve, trend=trend)
 
     def bundle(
         self,

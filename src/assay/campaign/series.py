@@ -22,6 +22,7 @@ from assay.campaign.periods import (
     refuse_change,
     scan_before,
 )
+from assay.campaign.trends import Trend, trend_in
 from assay.core.goal import Asked
 from assay.errors import InputError
 from assay.labelling import Reviewing, Series
@@ -263,3 +264,44 @@ def _continue_series(store: Store, given: _Given, series: Series, last: Member) 
         return begin_alone(period.on(own, sample_weight=weight))
     before = scan_before(store, last.settings, given.previous)
     return begin_as_comparison(period.on(own), last, before, columns.classes)
+
+
+def trend(
+    series: str,
+    *,
+    metric: str | None = None,
+    floor: float | None = None,
+    storage: str | None = None,
+) -> Trend:
+    """Trend of a metric over the periods of a series.
+
+    The interval of each period, and of each change, holds at its own confidence: of twenty periods
+    without a change, one appears to have moved by chance.
+
+    Parameters
+    ----------
+    series, storage : str
+        As given to `follow_campaign`.
+    metric : str, optional
+        One of the followed metrics. Default: the first.
+    floor : float, optional
+        For the last period, in place of its own.
+
+    Examples
+    --------
+    >>> import assay, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"sqlite:///{folder.name}/labels.db"
+    >>> monday = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
+    >>> campaign = assay.follow_campaign(
+    ...     monday, series="spam", period="mon", id="url", score="p", threshold=0.5, within=0.1,
+    ...     floor=0.9, storage=storage)
+    >>> estimate = campaign.tell({item.id: item.id == "a" for item in campaign.ask(3)})
+    >>> trend = assay.trend("spam", storage=storage)
+    >>> trend.below_floor
+    True
+    >>> print(trend.latest.said)
+    first period. Floor 0.90: not met.
+    >>> folder.cleanup()
+    """
+    return trend_in(open_storage(storage), series, Campaign, metric=metric, floor=floor)

@@ -1,12 +1,12 @@
 """Trend of a series: the metric by period, which changes are certain, and the floor."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from math import hypot
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from assay.campaign.campaign import Campaign
 from assay.campaign.periods import Member, members
 from assay.core.intervals import of_difference
 from assay.core.metrics import metric_word
@@ -29,7 +29,10 @@ from assay.results import (
     types_of,
     write_whole,
 )
-from assay.storage import Session, StoredLabel, open_storage
+from assay.storage import Session, Store, StoredLabel
+
+if TYPE_CHECKING:
+    from assay.campaign.campaign import Campaign
 
 
 @dataclass(frozen=True)
@@ -220,45 +223,15 @@ class Trend(Shown):
         return Document(self._caption, (Drawing(self._drawn(on_paper=False), ""), table))
 
 
-def trend(
+def trend_in(
+    store: Store,
     series: str,
+    make: Callable[..., Any],  # of a `Campaign`
     *,
     metric: str | None = None,
     floor: float | None = None,
-    storage: str | None = None,
 ) -> Trend:
-    """Trend of a metric over the periods of a series.
-
-    The interval of each period, and of each change, holds at its own confidence: of twenty periods
-    without a change, one appears to have moved by chance.
-
-    Parameters
-    ----------
-    series, storage : str
-        As given to `follow_campaign`.
-    metric : str, optional
-        One of the followed metrics. Default: the first.
-    floor : float, optional
-        For the last period, in place of its own.
-
-    Examples
-    --------
-    >>> import assay, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> storage = f"sqlite:///{folder.name}/labels.db"
-    >>> monday = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
-    >>> campaign = assay.follow_campaign(
-    ...     monday, series="spam", period="mon", id="url", score="p", threshold=0.5, within=0.1,
-    ...     floor=0.9, storage=storage)
-    >>> estimate = campaign.tell({item.id: item.id == "a" for item in campaign.ask(3)})
-    >>> trend = assay.trend("spam", storage=storage)
-    >>> trend.below_floor
-    True
-    >>> print(trend.latest.said)
-    first period. Floor 0.90: not met.
-    >>> folder.cleanup()
-    """
-    store = open_storage(storage)
+    """Trend of a series in an open storage; the other parameters are those of `trend`."""
     with store.read() as session:
         periods = members(session, series)
         if not periods:
@@ -267,7 +240,7 @@ def trend(
     last = periods[-1].series
     name = _one_of(last, metric)
     for member in periods:
-        campaign = Campaign(store, member.key, member.settings, None)
+        campaign = make(store, member.key, member.settings, None)
         rows = (*rows, _row(campaign, member, name, rows[-1] if rows else None))
     if floor is not None:
         checked = replace(last, floor=floor)  # raises if invalid
@@ -291,7 +264,7 @@ def _one_of(series: Series, metric: str | None) -> str:
     return requested
 
 
-def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
+def _row(campaign: "Campaign", member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
     """Period of a metric."""
     settings, series = member.settings, member.series
     name = f"{metric}:{series.period}"
@@ -322,7 +295,7 @@ def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None
     )
 
 
-def _carried(campaign: Campaign) -> list[StoredLabel]:
+def _carried(campaign: "Campaign") -> list[StoredLabel]:
     """Labels that existed when the period, or its replacement, began."""
     before = campaign.settings.before
     if before is None:

@@ -15,7 +15,7 @@ from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
 from assay.results import printable
 
-_FORMATS = tuple(SUFFIXES.values())
+_FORMATS = tuple(each for each in SUFFIXES.values() if each != "pdf")  # that are text
 
 
 def report(

@@ -132,7 +132,7 @@ def _block(block: results.Block, place: str, writer: results.Writer = "page") ->
         case results.Drawing(svg):
             made = element("figure", Html(svg))
         case results.Interval():
-            made = Html("")
+            made = _strip(block) if writer == "page" else Html("")
     return made
 
 
@@ -221,6 +221,18 @@ def _bar(interval: results.Interval | None) -> Html:
         aria_hidden="true",
         focusable="false",
     )
+
+
+def _strip(interval: results.Interval) -> Html:
+    """Picture of an interval, with the ends of its scale below."""
+    if interval.value is None:
+        return Html("")
+    low, high, value = (f"{each:.3f}" for each in (interval.low, interval.high, interval.value))
+    ends = (element("span", f"{end:g}") for end in interval.scale)
+    picture = element("div", _bar(interval), class_="strip-bar")
+    scale = element("div", *ends, class_="strip-scale number", aria_hidden="true")
+    words = f"The interval from {low} to {high}, and the estimate {value}"
+    return element("div", picture, scale, class_="strip", role="img", aria_label=words)
 
 
 def _figure(figure: results.Figure, place: str, writer: results.Writer) -> Html:

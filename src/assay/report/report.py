@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import Any
 from assay.errors import InputError
 from assay.labelling import Labelling
 from assay.report.facts import Facts, MetricFacts
+from assay.report.front import Front, front_of
 from assay.report.gather import facts_of
 from assay.report.html import html_of
+from assay.report.pdf import printed
 from assay.report.sections import page_of
-from assay.results import Page, ThresholdCurve, markdown_of, write_whole
+from assay.results import Document, Page, ThresholdCurve, markdown_of, write_whole
 
 FORMAT = 1  # of `to_dict`; it grows when a key changes its meaning or goes
-SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}
+SUFFIXES = {".html": "html", ".pdf": "pdf", ".md": "markdown", ".json": "json"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Report:
         All facts of the report, as values.
     curve : ThresholdCurve or None
         The curve of the score, if requested.
+    front : Front
+        Owner, trend and errors of the first page, which the JSON does not have.
 
     Examples
     --------
@@ -49,15 +53,21 @@ class Report:
 
     facts: Facts
     curve: ThresholdCurve | None = None
+    front: Front = field(default=Front(), repr=False)
 
     @cached_property
     def _page(self) -> Page:
-        return page_of(self.facts, self.curve)
+        return page_of(self.facts, self.curve, self.front)
 
     @property
     def html(self) -> str:
         """The report as one self-contained HTML file."""
         return html_of(self._page)
+
+    @property
+    def pdf(self) -> bytes:
+        """The report as PDF, printed by a browser on this machine."""
+        return printed(self.html)
 
     @property
     def markdown(self) -> str:
@@ -88,12 +98,14 @@ class Report:
         return plain
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file; its suffix chooses ``.html``, ``.md`` or ``.json``.
+        """Write the report to a file; its suffix chooses ``.html``, ``.pdf``, ``.md`` or ``.json``.
+
+        A PDF needs Chromium, Chrome or Edge on this machine.
 
         After an error, the file is unchanged.
         """
-        content: str = getattr(self, kind_of(path))
-        write_whole(path, content.encode())
+        content: str | bytes = getattr(self, kind_of(path))
+        write_whole(path, content.encode() if isinstance(content, str) else content)
 
     def __str__(self) -> str:
         first, *more = (str(each.estimate).splitlines()[0] for each in self.facts.metrics)
@@ -111,7 +123,7 @@ class Report:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Format of a file by its name: ``html``, ``markdown`` or ``json``."""
+    """Format of a file by its name: ``html``, ``pdf``, ``markdown`` or ``json``."""
     name = Path(path)
     kind = SUFFIXES.get(name.suffix.lower())
     if kind is None:
@@ -124,10 +136,14 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def report_of(
-    labelling: Labelling, *, names: bool = False, curve: ThresholdCurve | None = None
+    labelling: Labelling,
+    *,
+    names: bool = False,
+    curve: ThresholdCurve | None = None,
+    trend: Document | None = None,  # of a series, its periods
 ) -> Report:
     """Report of a campaign, by its labelling so far; `names` as in `Campaign.report`."""
-    return Report(facts_of(labelling, names=names), curve)
+    return Report(facts_of(labelling, names=names), curve, front_of(labelling, trend=trend))
 
 
 def _plain(each: MetricFacts) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from assay.core.types import percent
 from assay.errors import counted
 from assay.report.charts import draw_curve, draw_reliability, figure_of
 from assay.report.facts import Facts, MetricFacts
+from assay.report.front import Front, counts_in_words
 from assay.report.threshold_chart import curve_figures
 from assay.results import (
     Block,
@@ -32,11 +33,16 @@ from assay.results import (
     plain_words,
 )
 
+FRONT = Front()
 
-def page_of(facts: Facts, curve: ThresholdCurve | None = None) -> Page:
-    """Report as a page."""
+
+def page_of(facts: Facts, curve: ThresholdCurve | None = None, front: Front = FRONT) -> Page:
+    """Report as a page: first what a reader in a hurry needs, then the method."""
     sections = [
-        estimates(facts),
+        estimates(facts, front),
+        front.trend,
+        front.errors,
+        _interval(facts),
         worth(facts),
         narrowing(facts),
         *_curve(curve),
@@ -99,25 +105,37 @@ _UNANSWERED = (
 _NO_SPREAD = "It is not given if the standard error is 0."
 
 
-def estimates(facts: Facts) -> Document:
-    """Estimates, with all that is needed to read them."""
+def estimates(facts: Facts, front: Front = FRONT) -> Document:
+    """Estimates in a sentence, in counts and as a picture; whose they are, and of when."""
     several = len(facts.metrics) > 1
-    first = facts.metrics[0].estimate
     every_estimate = _all_of(facts)
     blocks: list[Block] = [Paragraph(plain_words(every_estimate)), _notice(facts)]
     if facts.answer:
         blocks.insert(0, Paragraph(facts.answer))
-    blocks.append(every_estimate.figures[0])  # unjudged items have a section of their own
-    rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
+    if (counts := counts_in_words(facts)) is not None:
+        blocks.insert(-1, counts)
+    blocks += every_estimate.figures[: 1 if several else 2]  # unjudged items have a section
+    rows = [
+        *([("Owner", ", ".join(front.owners))] if front.owners else []),
+        ("As of", _time(facts.made_at)),
+        ("Goal", facts.how.goal_words),
+        ("Labels", _labels(facts)),
+    ]
+    return Document("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
+
+
+def _interval(facts: Facts) -> Document:
+    """How the interval was made, and its width."""
+    first, several = facts.metrics[0].estimate, len(facts.metrics) > 1
+    rows = [("Interval", f"{first.interval}; {first.holds}")]
     if not several:
         if first.within is not None:
             rows.append(("Half-width", f"{first.half_width:.4f}, goal {first.within:g}"))
         if first.standard_error is not None:
             rows.append(("Standard error", f"{first.standard_error:.4f}"))
-    rows.append(("Labels", _labels(facts)))
     differences = (difference_words(each.estimate) for each in facts.metrics)
     rows += [("Difference", words) for words in differences if words]
-    return Document("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
+    return Document("Method of the intervals" if several else "Interval", (Pairs(tuple(rows)),))
 
 
 def worth(facts: Facts) -> Document:
