@@ -15,9 +15,12 @@ from types import SimpleNamespace
 
 import pytest
 import segno
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 from typer.testing import Result
 
 from assay.storage import open_store
+from assay.web.connections import Listener
 from tests.cli.conftest import PATIENCE, Run, Terminal
 
 Create = Callable[..., Result]
@@ -159,6 +162,29 @@ def test_others_are_served_only_with_tokens(run: Run, create: Create) -> None:
     assert "--allow-host" in refused(run("serve", "spam", "--host", "0.0.0.0"))
     run("token", "revoke", "spam", "1")
     assert "nobody has a token" in refused(run("serve", "spam", *OTHERS))
+
+
+def test_all_campaigns_are_served_to_people_with_tokens(
+    run: Run, create: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create()
+    create("--name", "ham")
+    served: list[TestClient] = []
+
+    def serve(app: ASGIApp, listening: Listener, **_options: object) -> None:
+        listening.close()
+        served.append(TestClient(app, base_url="http://labels.local", follow_redirects=False))
+
+    monkeypatch.setattr("assay.web.serve.run", serve)
+    every = ("serve", "--all-campaigns", "--port", "0", "--json")
+    assert "nobody has a token" in refused(run(*every, *OTHERS))
+    assert "need the name of a campaign" in refused(run(*every, "--link", "url"))
+    made = run("token", "add", "ham", "--role", "reviewer", "--who", "ann", "--json").output
+    assert json.loads(run(*every, *OTHERS).output)["login"].endswith("/login")
+    served[0].headers["Authorization"] = f"Bearer {json.loads(made)['token']}"
+    assert served[0].get("/").headers["location"] == "/c/ham/"
+    assert served[0].get("/c/ham/review").status_code == 200
+    assert served[0].get("/c/spam/review").status_code == 401
 
 
 def test_a_port_in_use_is_said(run: Run, create: Create) -> None:

@@ -79,7 +79,19 @@ def test_a_token_opens_its_own_campaign_only(open_hub: Open, storage: str) -> No
     assert ann.get("/c/spam/review").status_code == 200
     assert ann.get("/c/spam/owner").status_code == 403
     assert ann.get(f"{pages_address('weekly/3')}review").status_code == 401
-    assert ann.get("/").status_code == 401
+    assert ann.get("/").headers["location"] == "/c/spam/"
+    assert open_hub("nobody's").get("/").status_code == 401
+
+
+def test_an_owners_token_shows_all_and_opens_one(open_hub: Open, storage: str) -> None:
+    eve = open_hub(add_token(storage, "owner", "eve", "spam"))
+    page = eve.get("/").text
+    assert all(name in page for name in NAMES)
+    assert re.findall(r'href="(/c/[^"]*)"', page) == ["/c/spam/"]
+    assert eve.get("/c/spam/owner").status_code == 200
+    form = {"name": "weekly/3", "new": "x", "typed": "weekly/3"}
+    assert [eve.post(path, data=form).status_code for path in ("/rename", "/delete")] == [403] * 2
+    assert eve.get("/new").status_code == eve.post("/api/new/file?name=a.csv").status_code == 403
 
 
 def test_what_is_not_there(open_hub: Open) -> None:

@@ -28,6 +28,7 @@ from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, MissingDependencyError, did_you_mean, install
 from assay.files import Content
 from assay.results import Column, Table, printable
+from assay.storage import open_store
 from assay.web import KINDS, ROLES, Options, make_token, new_token
 
 _HERE = "http://127.0.0.1:8000"  # where `assay serve` listens unless told otherwise
@@ -112,7 +113,7 @@ def serve(
         str | None, option("Trust X-Forwarded-Proto from this proxy.", "ADDRESS")
     ] = None,
     all_campaigns: Annotated[
-        bool, flag("Let owners see all campaigns of the storage.", "--all-campaigns")
+        bool, flag("Let owners see all campaigns; without NAME, serve each.", "--all-campaigns")
     ] = False,
     open_: Annotated[bool, flag("Open the page in a browser.", "--open")] = False,
     storage: StorageUrl = None,
@@ -126,13 +127,20 @@ def serve(
     _refuse_without_packages()
     from assay.web import serve as server
 
-    name = named(name, storage)
-    campaign = open_campaign(name, storage)
+    every = all_campaigns and name is None
+    if every and (image or link or show_as):
+        raise InputError(
+            "--link, --image and --as need the name of a campaign",
+            hint="serve one campaign: `assay serve NAME`",
+        )
+    name = "" if every else named(name, storage)
+    campaign = None if every else open_campaign(name, storage)
     also = allow_host or []
     alone = server.is_loopback(host) and not also and proxy is None
     if not alone:
         _refuse_without_tokens(campaign, storage)
-    ask_to_confirm(campaign, storage, as_json=as_json)
+    if campaign is not None:
+        ask_to_confirm(campaign, storage, as_json=as_json)
     options = Options(
         hosts=server.allowed_hosts(host, also),
         guidelines="" if guidelines is None else _text(guidelines),
@@ -143,6 +151,7 @@ def serve(
         kinds=_kinds(campaign, show_as or []),
         lease=lease,
         all_campaigns=all_campaigns,
+        every=every,
         local_token=new_token() if alone else None,
     )
     listening = server.listen(host, port)
@@ -155,8 +164,13 @@ def serve(
         _say(login, alone=alone, warnings=warnings)
     opened = server.in_browser(login) if open_ else nullcontext()
     # Ctrl-C may also come while the browser starts: an ordinary end.
+    app = (
+        server.make_hub(storage_url(storage), options)
+        if campaign is None
+        else server.make_app(campaign, options)
+    )
     with suppress(KeyboardInterrupt), opened:
-        server.run(server.make_app(campaign, options), listening, proxy=proxy)
+        server.run(app, listening, proxy=proxy)
 
 
 def _refuse_without_packages() -> None:
@@ -167,11 +181,14 @@ def _refuse_without_packages() -> None:
         )
 
 
-def _refuse_without_tokens(campaign: Campaign, storage: str | None) -> None:
-    with campaign.desk.store.read() as session:
-        tokens = session.tokens(campaign.name)
+def _refuse_without_tokens(campaign: Campaign | None, storage: str | None) -> None:
+    """Raise if nobody could log in: to a campaign, or to any of the storage."""
+    store = open_store(storage_url(storage)) if campaign is None else campaign.desk.store
+    with store.read() as session:
+        names = session.names() if campaign is None else [campaign.name]
+        tokens = [token for name in names for token in session.tokens(name)]
     if all(token.revoked_at is not None for token in tokens):
-        add = follow_up("token add", campaign.name, storage)
+        add = follow_up("token add", names[0] if names else "NAME", storage)
         raise InputError(
             "other machines could reach this page, and nobody has a token for it",
             details="without --host, --allow-host and --proxy, Assay serves this machine only",
@@ -189,9 +206,9 @@ def _text(file: Path) -> str:
     return text
 
 
-def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
+def _shown(campaign: Campaign | None, columns: list[str]) -> tuple[str, ...]:
     """Columns that reviewers see; raise if one is not among them."""
-    shown = campaign.settings.source.seen
+    shown = () if campaign is None else campaign.settings.source.seen
     for column in columns:
         if column not in shown:
             raise InputError(
@@ -221,7 +238,7 @@ def _folder(given: Path | None) -> Path | None:
     return given
 
 
-def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:
+def _kinds(campaign: Campaign | None, given: list[str]) -> dict[str, str]:
     """Display kinds of columns; raise if a column is not shown, or a kind is unknown."""
     kinds = {}
     for text in given:

@@ -198,6 +198,12 @@ class Tokens(Connected):
         rows = self._connection.execute(_WITH_DIGESTS, which)
         return {digest: TokenRow(*row) for digest, *row in rows}
 
+    def holder_of(self, digest: str) -> tuple[str, TokenRow] | None:
+        """Campaign and row of the token with this digest, whichever campaign it is for."""
+        query = sa.select(schema.token.c.campaign, *_SHOWN).where(schema.token.c.digest == digest)
+        row = self._connection.execute(query).one_or_none()
+        return None if row is None else (row[0], TokenRow(*row[1:]))
+
     def revoke_token(self, campaign: str, number: int) -> bool:
         """Revoke a token; False if there is no valid one."""
         table = schema.token

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Literal
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from assay.storage import Store, TokenRow
 from assay.web import Options, digest_of, is_same
 from assay.web.http import read_document, render, root_of, text_in
 from assay.web.middleware import cookie_name
@@ -40,6 +42,13 @@ def _is_ours(request: Request) -> bool:
 
 LOCAL_OWNER = "owner"  # name under which the starter of the server reviews
 
+
+def refuse_others(request: Request) -> None:
+    """Raise unless whoever started this server asks: files are read with the rights of its user."""
+    if request.state.person.name != LOCAL_OWNER:
+        raise HTTPException(403, "only the person who started this server may do this")
+
+
 Role = Literal["owner", "reviewer"]
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -52,6 +61,7 @@ class Person:
 
     name: str
     role: Role
+    campaign: str = ""  # the only one that the token opens, among those of a server of all
 
 
 _A_MOMENT = 0.5  # seconds for which a check of a token is valid
@@ -99,11 +109,20 @@ async def find_person(request: Request, token: str) -> Person | None:
     options: Options = request.app.state.options
     if options.local_token is not None and is_same(token, options.local_token):
         return Person(LOCAL_OWNER, "owner")
-    counter = request.app.state.counter
-    row = None if counter is None else await counter.find_token(digest_of(token))
+    counter, campaign = request.app.state.counter, ""
+    if counter is None:  # a page of no campaign
+        found = await run_in_threadpool(_holder_of, request.app.state.store, digest_of(token))
+        campaign, row = ("", None) if found is None else found
+    else:
+        row = await counter.find_token(digest_of(token))
     if row is None or row.revoked_at is not None:
         return None
-    return Person(row.name, "owner" if row.role == "owner" else "reviewer")
+    return Person(row.name, "owner" if row.role == "owner" else "reviewer", campaign)
+
+
+def _holder_of(store: Store, digest: str) -> tuple[str, TokenRow] | None:
+    with store.read() as session:
+        return session.holder_of(digest)
 
 
 async def _person_asking(request: Request) -> Person:

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from assay.campaign import Campaign, delete_campaign, rename_campaign
 from assay.labelling import find_campaign
 from assay.storage import Store
-from assay.web.auth import LOCAL_OWNER, needs
+from assay.web.auth import LOCAL_OWNER, Person, needs, refuse_others
 from assay.web.campaigns import rows_of
 from assay.web.http import Form, refuse, render
 
@@ -72,19 +72,30 @@ class EachCampaign:
             self.forget(name)
 
 
-@needs("owner")
+@needs("reviewer")
 async def show_all(request: Request) -> Response:
-    """Page of all campaigns, each with a link to its own pages; without any, that of a new one."""
+    """Page of all campaigns, each with a link to its own pages; without any, that of a new one.
+
+    A token is for one campaign: a reviewer goes there at once, and an owner has no other link.
+    """
+    person: Person = request.state.person
+    if person.role != "owner":
+        return RedirectResponse(pages_address(person.campaign), 303)
     rows, count = await run_in_threadpool(rows_of, request.app.state.store)
-    if not count:
+    is_local = person.name == LOCAL_OWNER
+    if not count and is_local:
         return RedirectResponse("/new", 303)
-    links = {row.name: pages_address(row.name) for row in rows}
-    return render(request, "campaigns.html", rows=rows, count=count, links=links, can_create=True)
+    opened = [row.name for row in rows if is_local or row.name == person.campaign]
+    links = {name: pages_address(name) for name in opened}
+    return render(
+        request, "campaigns.html", rows=rows, count=count, links=links, can_create=is_local
+    )
 
 
 @needs("owner")
 async def rename(request: Request) -> Response:
     """Give a campaign another name."""
+    refuse_others(request)
     form, state = Form(await request.body()), request.app.state
     name, new = (form.text(each, at_most=_LONGEST_NAME) for each in ("name", "new"))
     await run_in_threadpool(rename_campaign, state.store, name, new, asked_by=LOCAL_OWNER)
@@ -96,6 +107,7 @@ async def rename(request: Request) -> Response:
 @needs("owner")
 async def delete(request: Request) -> Response:
     """Delete a campaign with its labels, if its name is typed once more."""
+    refuse_others(request)
     form, state = Form(await request.body()), request.app.state
     name, typed = (form.text(each, at_most=_LONGEST_NAME) for each in ("name", "typed"))
     if typed != name:

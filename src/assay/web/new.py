@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import make_url
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -25,7 +24,7 @@ from assay.labelling import Reviewing, Settings, find_campaign, listed_names
 from assay.predictions import Scan, as_command, propose
 from assay.simulation import plan
 from assay.storage import Store
-from assay.web.auth import LOCAL_OWNER, needs
+from assay.web.auth import LOCAL_OWNER, needs, refuse_others
 from assay.web.http import read_document, refuse, render, text_in
 from assay.web.hub import pages_address
 
@@ -100,6 +99,7 @@ def _short(path: str) -> str:
 @needs("owner")
 async def show_form(request: Request) -> Response:
     """Page on which a campaign is made."""
+    refuse_others(request)
     state, changes = request.app.state, request.query_params.get("change", "")
     before = await run_in_threadpool(_before, state.store, changes) if changes else None
     return render(request, "new.html", metrics=_METRICS, before=before and json.dumps(before))
@@ -153,6 +153,7 @@ def change_of(settings: Settings) -> dict[str, Any] | None:
 @needs("owner", streams=True)
 async def take_file(request: Request) -> Response:
     """Keep a file in the storage's folder, and propose what its columns are for."""
+    refuse_others(request)
     name = Path(request.query_params.get("name", "")).name
     if not re.fullmatch(r"[^\x00-\x1f/\\]{1,200}", name) or name.startswith("."):
         refuse("'name' must be the name of a file")
@@ -170,7 +171,7 @@ async def take_file(request: Request) -> Response:
 @needs("owner")
 async def look(request: Request) -> Response:
     """Propose what the columns of a file on this machine, or of a query, are for."""
-    _refuse_others(request)
+    refuse_others(request)
     document = await read_document(request)
     path = text_in(document, "path", at_most=10_000)
     table = str(document.get("table") or "")
@@ -185,7 +186,7 @@ def _proposed(path: str, table: str = "") -> dict[str, Any]:
 @needs("owner")
 async def forecast(request: Request) -> Response:
     """How many labels a campaign will take, or why that is unknown; and how to type it."""
-    _refuse_others(request)
+    refuse_others(request)
     wanted = Wanted.of(await read_document(request))
     options = {name: wanted.options[name] for name in _FORECAST if name in wanted.options}
 
@@ -204,7 +205,7 @@ async def forecast(request: Request) -> Response:
 @needs("owner")
 async def start(request: Request) -> Response:
     """Make a campaign, and return the address of its pages."""
-    _refuse_others(request)
+    refuse_others(request)
     wanted = Wanted.of(await read_document(request))
     state = request.app.state
 
@@ -225,12 +226,6 @@ async def start(request: Request) -> Response:
     for gone in {name, wanted.replaces}:
         state.each.forget(gone)
     return JSONResponse({"name": name, "next": pages_address(name)})
-
-
-def _refuse_others(request: Request) -> None:
-    """Raise unless the person started this server: files are read with the rights of its user."""
-    if request.state.person.name != LOCAL_OWNER:
-        raise HTTPException(403, "only the person who started this server may read files")
 
 
 def _folder(storage: str) -> Path:
