@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-from assay.campaign.create import create_campaign
+from assay.campaign import create_campaign, load_campaign
 from assay.demo import make_population
 from assay.storage import Label
 from assay.web import Options
@@ -90,6 +90,7 @@ def pictures(chromium: Browser, folder: Path, storage: str) -> None:
         ("page-review", desk, "/review"),
         ("page-review-phone", phone, "/review"),
         ("page-owner", owner, "/owner"),
+        ("page-errors", owner, "/owner/errors"),
     ):
         page = visit.open(path)
         page.wait_for_timeout(800)
@@ -165,6 +166,23 @@ def new_picture(chromium: Browser, folder: Path) -> None:
         page.fill("#question", "Is this message spam?")
         page.locator("#forecast", has_text="About").wait_for()
         page.screenshot(path=folder / "page-new.png", full_page=True)
+        page.click("#start")
+        page.wait_for_url("**/review")
+        campaign = load_campaign("messages", storage=hub.storage)
+        items = campaign.ask(60, reviewer="owner")
+        campaign.tell(
+            {each.id: bool(spam.truth[int(str(each.id)[1:])]) for each in items}, reviewer="owner"
+        )
+        create_campaign(
+            {"said": ["cat", "dog", "owl"] * 200},
+            predicted="said",
+            metric="accuracy",
+            within=0.05,
+            name="pets",
+            storage=hub.storage,
+        )
+        page.goto(f"{hub.url}/")
+        page.screenshot(path=folder / "page-campaigns.png")
         hub.close()
 
 

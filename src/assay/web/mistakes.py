@@ -14,7 +14,7 @@ from starlette.routing import Route
 from assay.campaign import MISTAKE_FORMATS, Campaign, Written, write_mistakes
 from assay.labelling import mistakes_of
 from assay.predictions import slice_text
-from assay.results import KINDS, RIGHT, Item, Mistake, Mistakes, printable
+from assay.results import KINDS, RIGHT, Item, Mistake, Mistakes, printable, sentence
 from assay.web import Options
 from assay.web.auth import needs
 from assay.web.http import item_in, read_document, refuse, render
@@ -128,7 +128,7 @@ async def show_mistakes(request: Request) -> Response:
         shown, after = rows[start : start + _A_PAGE], start + _A_PAGE
         return {
             "headline": printable(mistakes.headline),
-            "remarks": [printable(each) for each in mistakes.remarks],
+            "remarks": [sentence(printable(each)) for each in mistakes.remarks],
             "filters": filters,
             "choices": _choices(campaign, filters),
             "slices": campaign.settings.source.slices,
