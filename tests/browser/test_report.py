@@ -82,14 +82,17 @@ def reading(chromium: Browser, tmp_path: Path) -> Iterator[Reading]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_and_is_silent(report: Report, reading: Reading, scheme: Scheme) -> None:
     page = reading.open(report.html, scheme)
+    expect(page.locator(".strip")).to_be_in_viewport()  # without scrolling
     for picture in page.locator("details").all():
         picture.locator("summary").click()
     assert hard_to_read(page) == []
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(30, 32, 33)"
     assert dark == (scheme == "dark")
     images = page.get_by_role("img").all()
-    assert len(images) == 2
-    assert all(image.locator("title").text_content() for image in images)
+    strip, *charts = images
+    assert str(strip.get_attribute("aria-label")).startswith("The interval from 0.")
+    assert len(charts) == 2
+    assert all(chart.locator("title").text_content() for chart in charts)
     assert page.get_by_role("heading", level=1).inner_text() == "campaign"
     assert len(page.get_by_role("table").all()) >= 5
     page.wait_for_timeout(50)

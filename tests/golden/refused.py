@@ -82,7 +82,7 @@ REFUSED = [
         "--judge judge.jsonl --into v.csv", "--judge judge.jsonl --column subject",
     )),
     *(f"report x {words}" for words in (
-        "-o a.md -o a.pdf", "-o nowhere/a.md", "-o a.md --bundle assay.db", "--format markdwn",
+        "-o a.md -o a.docx", "-o nowhere/a.md", "-o a.md --bundle assay.db", "--format markdwn",
         "--format html -o a.html",
     )),
     *(f"serve {words}" for words in (
