@@ -54,7 +54,9 @@ def test_a_campaign_is_what_its_form_says(hub: TestClient, storage: str, tmp_pat
     form = {**FORM, "path": proposed["path"], "show": ["text"], "question": "Is it?"}
     forecast = hub.post("/api/new/forecast", json=form).json()
     assert forecast["items"] == 400
-    assert 20 < forecast["labels"]["mean"] <= forecast["random"]["mean"] * 1.1
+    assert 20 < forecast["labels"] <= forecast["random"] * 1.1
+    every = hub.post("/api/new/forecast", json={**form, "within": 0.001}).json()
+    assert "must be labelled" in every["cautions"][-1]
     assert "--within 0.1 --show text" in forecast["command"]
     assert hub.post("/api/new/start", json=form).json() == {"name": "mail", "next": "/c/mail/"}
     assert hub.post("/api/new/start", json=form).json()["name"] == "mail-2"
@@ -120,7 +122,8 @@ def test_without_a_forecast_there_is_still_a_command(hub: TestClient) -> None:
     form = {"path": send(hub, classes).json()["path"], "predicted": "predicted"}
     form |= {"id": "id", "metric": "accuracy", "within": 0.1}
     answer = hub.post("/api/new/forecast", json=form).json()
-    assert "there are no scores" in answer["trouble"]
+    assert answer["items"] == 300
+    assert "labels" not in answer
     assert answer["command"].endswith("--predicted predicted --metric accuracy --within 0.1")
     assert hub.post("/api/new/start", json=form).status_code == 200
 

@@ -15,26 +15,24 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assay.campaign import create_campaign, replacing
+from assay.campaign import Campaign, create_campaign, replacing
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.targets import Target
 from assay.errors import AssayError, DesignError
 from assay.labelling import Reviewing, Settings, find_campaign, listed_names
 from assay.predictions import Scan, as_command, propose
-from assay.simulation import plan
+from assay.results import sentence
+from assay.simulation import forecast
 from assay.storage import Store
 from assay.web.auth import LOCAL_OWNER, needs, refuse_others
 from assay.web.http import read_document, refuse, render, text_in
 from assay.web.hub import pages_address
 
-_REPLICATIONS = 12  # of a forecast, which people wait for
-
 # What a form may say of a campaign, and how it is typed; all else is refused.
 _TEXTS = ("id", "score", "predicted", "positive", "metric", "question", "name")
 _NUMBERS = ("threshold", "within", "confidence")
 _METRICS = ("precision", "recall", "accuracy", "f1", "macro_f1")
-_FORECAST = ("id", "score", "predicted", "positive", "threshold", "metric", "within", "confidence")
 
 
 @dataclass(frozen=True)
@@ -80,10 +78,10 @@ class Wanted:
             source = f"assay.Scan({source}, table={self.table!r})"
         return f"import assay\n\nassay.create_campaign(\n    {source},\n{given})"
 
-    @property
-    def scan(self) -> Scan:
-        """Where the predictions are."""
-        return _scan(self.path, self.table)
+    def made(self, name: str, storage: str | None) -> Campaign:
+        """Make the campaign, with its forecast; without a storage, in memory."""
+        options = {**self.options, "name": name, "storage": storage}
+        return forecast(create_campaign(_scan(self.path, self.table), **options))
 
 
 def _scan(path: str, table: str) -> Scan:
@@ -184,22 +182,25 @@ def _proposed(path: str, table: str = "") -> dict[str, Any]:
 
 
 @needs("owner")
-async def forecast(request: Request) -> Response:
-    """How many labels a campaign will take, or why that is unknown; and how to type it."""
+async def foresee(request: Request) -> Response:
+    """Forecast of a campaign's labels with its cautions, or what is wrong; and how to type it."""
     refuse_others(request)
     wanted = Wanted.of(await read_document(request))
-    options = {name: wanted.options[name] for name in _FORECAST if name in wanted.options}
 
-    def labels() -> dict[str, Any]:
+    def look() -> dict[str, Any]:
         try:
-            planned = plan(wanted.scan, **options, replications=_REPLICATIONS).to_dict()
-        except AssayError as error:  # nobody has to know it: the campaign may start nevertheless
+            settings = wanted.made("not stored", None).settings
+        except AssayError as error:  # what is missing may come with the next key
             return {"trouble": str(error)}
-        reading = planned["readings"][0]
-        return {"items": planned["items"], "labels": reading["labels"], "random": reading["random"]}
+        cautions = [sentence(each) for each in settings.notes]
+        told = {"items": settings.items, "cautions": cautions}
+        if settings.forecast is None:
+            return told
+        cautions += [sentence(each) for each in settings.forecast.cautions]
+        return {**told, "labels": settings.forecast.labels, "random": settings.forecast.random}
 
     typed = {"command": wanted.command, "python": wanted.python}
-    return JSONResponse({**typed, **await run_in_threadpool(labels)})
+    return JSONResponse({**typed, **await run_in_threadpool(look)})
 
 
 @needs("owner")
@@ -219,7 +220,7 @@ async def start(request: Request) -> Response:
             else nullcontext()
         )
         with instead:
-            create_campaign(wanted.scan, **{**wanted.options, "name": name}, storage=state.url)
+            wanted.made(name, state.url)
         return name
 
     name = await run_in_threadpool(make)
@@ -259,6 +260,6 @@ routes = [
     Route("/new", show_form, methods=["GET"]),
     Route("/api/new/file", take_file, methods=["POST"]),
     Route("/api/new/look", look, methods=["POST"]),
-    Route("/api/new/forecast", forecast, methods=["POST"]),
+    Route("/api/new/forecast", foresee, methods=["POST"]),
     Route("/api/new/start", start, methods=["POST"]),
 ]

@@ -10,6 +10,7 @@ const form = document.getElementById("campaign");
 const state = document.getElementById("file-state");
 const trouble = document.getElementById("trouble");
 const forecast = document.getElementById("forecast");
+const cautions = document.getElementById("cautions");
 const columns = document.getElementById("columns");
 const drop = document.getElementById("drop");
 const file = document.getElementById("file");
@@ -155,6 +156,7 @@ async function look() {
     field("command").textContent = answer.command;
     field("python").textContent = answer.python;
     forecast.textContent = answer.trouble ? "" : words(answer);
+    cautions.replaceChildren(...(answer.cautions ?? []).map((each) => element("li", "", each)));
     if (answer.trouble) say(trouble, "warn", answer.trouble);
   } catch (error) {
     if (turn !== asked) return;
@@ -167,8 +169,9 @@ async function look() {
 }
 
 function words({ items, labels, random }) {
-  const about = (cost) => Math.round(cost.mean).toLocaleString("en");
-  return `About ${about(labels)} labels of ${items.toLocaleString("en")} items; a random sample would need about ${about(random)}.`;
+  const [all, ours, others] = [items, labels, random].map((each) => each?.toLocaleString("en"));
+  if (!labels) return `${all} items; how many labels it takes is known after the first 20.`;
+  return `About ${ours} labels of ${all} items; random sampling would need about ${others}.`;
 }
 
 form.addEventListener("input", change);
