@@ -83,7 +83,7 @@ def test_rows_are_kept_alike_in_memory_and_in_a_file(
     judges = [Judge("probability", "p", None, 0.5), Judge("margin", "q", None, 0.0)]
     batches = pa.table(columns).to_batches(max_chunksize=1_000)
     with TemporaryFile() as file:
-        first = FirstPass(judges, [BITS, GIVEN], file=file, xor=False)
+        first = FirstPass(judges, [BITS, GIVEN], file=file, size=3_000, xor=False)
         first.take(batches)
         in_file, kept = file.tell(), list(first.kept())
     assert (in_file == 0) == (most_bytes == 10**9)

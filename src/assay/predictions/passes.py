@@ -61,11 +61,6 @@ class Kept:
         every = (self.keys, self.digest, self.bits, self.weights)
         return [array for array in every if array is not None]
 
-    @property
-    def bytes(self) -> int:
-        """Size in memory."""
-        return sum(array.nbytes for array in self.arrays)
-
 
 @dataclass(frozen=True)
 class FirstIds:
@@ -166,6 +161,7 @@ class FirstPass:
         columns: Collection[str],  # those of `LISTED`, `BITS` and `GIVEN` that exist
         *,
         file: IO[bytes] | None,  # for the data of a second pass; None if there is none
+        size: int = 0,  # rows expected, of which as many as fit are kept in memory
         first: FirstIds | None = None,  # finds first cards if ids are integers
         xor: bool,  # whether cells have digests of their items
         exponent: int = 0,  # exponent of the factor from weights to impressions
@@ -174,7 +170,8 @@ class FirstPass:
         self._exponent, self._first = exponent, first
         self._lock = Lock()
         self.size = 0
-        self._kept = list[Kept]()  # of the first batches; the file has the others
+        self._memory = self._room_for(0 if file is None else size)
+        self._filled = 0  # so many rows of it
         self._sizes = list[int]()  # of the batches in the file, in its order
         self._weights_word = np.uint64(0)
         self._listed: list[tuple[pa.Array[Any], Kept]] = []
@@ -237,11 +234,23 @@ class FirstPass:
         some = np.flatnonzero(np.asarray(listed.is_valid()))
         return [(listed.take(pa.array(some, pa.int64())), kept.at(some))]
 
+    def _room_for(self, size: int) -> Kept:
+        """Room for rows, in arrays so large that the system gives them memory in large pages."""
+        kind, judges = np.result_type(*(judge.kind for judge in self.judges)), len(self.judges)
+        more = [name in self._columns for name in (BITS, GIVEN)]
+        rows = min(size, _MOST_BYTES // (kind.itemsize * judges + 8 * (1 + sum(more))))
+        bits, weights = (np.empty(rows, dtype=np.int64) if each else None for each in more)
+        keys = np.empty((judges, rows), dtype=kind)
+        return Kept(keys, np.empty(rows, dtype=np.uint64), bits, weights)
+
     def _keep(self, kept: Kept, file: IO[bytes]) -> None:
-        """Keep rows in memory or in the file, for the second pass."""
-        if sum(each.bytes for each in self._kept) + kept.bytes <= _MOST_BYTES:
-            # A column of a batch would keep the whole batch.
-            self._kept.append(replace(kept, digest=kept.digest.copy()))
+        """Keep rows in memory or, if they do not fit, in the file, for the second pass."""
+        end = self._filled + kept.size
+        if end <= self._memory.size:
+            room = self._memory.at(slice(self._filled, end))
+            for into, array in zip(room.arrays, kept.arrays, strict=True):
+                into[...] = array
+            self._filled = end
             return
         self._sizes.append(kept.size)
         for array in kept.arrays:
@@ -254,14 +263,13 @@ class FirstPass:
 
     def kept(self) -> Iterator[Kept]:
         """Yield what was kept of the rows that count, batch by batch."""
-        yield from self._kept
+        yield self._memory.at(slice(0, self._filled))
         if self._file is None:
             return
         self._file.flush()
         self._file.seek(0)
         for size in self._sizes:
-            kind = np.result_type(*(judge.kind for judge in self.judges))
-            keys = self._read(kind, len(self.judges) * size).reshape(-1, size)
+            keys = self._read(self._memory.keys.dtype, len(self.judges) * size).reshape(-1, size)
             digest = self._read(np.uint64, size)
             bits, weights = (
                 self._read(np.int64, size) if name in self._columns else None

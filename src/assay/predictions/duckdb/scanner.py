@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -184,7 +184,8 @@ class DuckScanner(BatchScanner):
         if reader.slices:
             around[BITS] = reader.bits
         judges, xor = self._telling.judges, self._layout.is_one
-        passed = FirstPass(judges, around, file=file, first=first, xor=xor, exponent=self._exponent)
+        kept: dict[str, Any] = {"file": file, "size": size}
+        passed = FirstPass(judges, around, **kept, first=first, xor=xor, exponent=self._exponent)
         every = file is not None  # of several, ranks are among the items of weight 0, too
         asked = {**around, **self._telling.columns}
         with self._usable(tell=True), closing(reader.batches(asked, every=every)) as batches:
