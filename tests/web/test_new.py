@@ -63,6 +63,8 @@ def test_a_campaign_is_what_its_form_says(hub: TestClient, storage: str, tmp_pat
     settings = load_campaign("mail", storage=storage).settings
     assert settings.question == "Is it?"
     assert settings.goal.within == 0.1
+    assert settings.forecast is not None  # the dashboard says how many labels are left
+    assert settings.forecast.labels == forecast["labels"]
     namespace: dict[str, Any] = {}
     made = forecast["python"].replace("question=", f"storage={storage!r}, name='typed', question=")
     exec(made, namespace)  # what is shown is what works

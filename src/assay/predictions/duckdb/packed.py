@@ -29,7 +29,8 @@ def _write_sheet(path: str, copy: Path) -> None:
     try:
         rows = workbook_rows(Content(path), UNLIMITED)
     except InputError as error:
-        raise PredictionsError(error.problem, details=error.details, hint=error.hint) from None
+        hint = error.hint or "open it in a spreadsheet and save it as .csv in UTF-8 ('CSV UTF-8')"
+        raise PredictionsError(error.problem, details=error.details, hint=hint) from None
     with copy.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(cells for _, cells in rows)
 

@@ -136,7 +136,7 @@ function change() {
   field("positive-box").hidden = !predicted;
   field("threshold-box").hidden = predicted;
   field("show-warning").hidden = shown().length > 0;
-  field("preview-question").textContent = field("question").value || "Is it positive?";
+  field("preview-question").textContent = field("question").value || found.question || "Is it positive?";
   const fields = shown().map((name) => ({ name, kind: "text", value: found.first[name] }));
   field("preview").replaceChildren(itemNode({ fields }));
   clearTimeout(timer);
