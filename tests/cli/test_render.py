@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
+from typer.testing import CliRunner
 
 import assay
 from assay.campaign import create_campaign, import_labels
+from assay.cli import app
+from assay.cli.commands import COMMANDS
 from assay.cli.output import in_options
 from assay.cli.render import half_width_bar, interval_bar, view
 from assay.cli.status import progress_text, standing_of
@@ -250,6 +253,13 @@ def test_no_command_speaks_python(part: str) -> None:
     ]
     assert len(printed) > 400
     assert not [line for line in printed if SAYS_PYTHON.search(line)]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "token add", "campaign rename"])
+def test_no_help_speaks_python(name: str) -> None:
+    told = CliRunner(env={"COLUMNS": "300"}).invoke(app, [*name.split(), "--help"])
+    assert told.exit_code == 0
+    assert not [line for line in told.output.splitlines() if SAYS_PYTHON.search(line)]
 
 
 def _lines(document: object) -> Iterator[str]:
