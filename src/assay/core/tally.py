@@ -102,10 +102,11 @@ class _Dense:
         """Count items."""
         self.weighted |= weights is not None
         if digest is not None and self._together is not np.add:
-            at, count, weight, words, *ends = _grouped(place, value, digest, weights)
+            items = place, value, digest, weights
+            at, count, weight, words, *ends = _grouped(*items, self._together)
             self._ranges.extend(at, count, *ends)
             self._weight[at] += weight
-            self._digest[at] ^= words
+            self._digest[at] = self._together(self._digest[at], words)
             return
         place = place.astype(np.int64, copy=False)
         self._ranges.add(place, value)
@@ -157,7 +158,7 @@ def _grouped(
     value: Floats,
     digest: Words | None,
     weights: Ints | None,
-    together: np.ufunc = np.bitwise_xor,
+    together: np.ufunc,
 ) -> Counted:
     """Count items by place. Places of 16 bits are sorted by radix, a quarter of the time."""
     order = np.argsort(place, kind="stable" if place.itemsize == 2 else None)

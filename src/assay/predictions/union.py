@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from assay.core.bins import Rule, Scale, bins_of, scale_of
+from assay.core.bins import STEPS, Rule, Scale, bins_by, bins_of, scale_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind, number
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells, evenest
+from assay.core.tally import cells_at
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import Ids
@@ -240,20 +241,12 @@ def _joined(parts: Sequence[ScoreCells]) -> ScoreCells:
     def cells(rule: Rule) -> ScoreCells:
         first, last = bins_of(low, rule), bins_of(reach, rule)
         apart = (low[1:] > reach[:-1]) & (first[1:] > last[:-1])
-        bins = first[np.flatnonzero(np.concatenate([[True], apart]))]
-        place = 2 * np.concatenate([[0], np.cumsum(apart)]) + predicted
-        by_place = np.argsort(place, kind="stable")
-        starts = np.flatnonzero(np.diff(place[by_place], prepend=-1))
-        there = place[by_place][starts]
-        return ScoreCells(
-            rule=rule,
-            bin=bins[there // 2],
-            predicted=there % 2 == 1,
-            count=np.add.reduceat(count[by_place], starts),
-            low=np.minimum.reduceat(low[by_place], starts),
-            high=np.maximum.reduceat(high[by_place], starts),
-            digest=np.zeros(there.size, dtype=np.uint64),  # the fingerprint is that of the parts
-        )
+        group = np.concatenate([[0], np.cumsum(apart)])
+        bins = first[np.flatnonzero(np.diff(group, prepend=-1))][group]
+        place = bins + STEPS[rule] + bins_by(rule) * predicted
+        nothing = np.zeros_like(count)  # no digests: the fingerprint is that of the parts
+        every = place, count, count, nothing, low, high
+        return cells_at([every], rule, 2, xor=True, weighted=False)
 
     if scale_of(float(low[0]), float(reach[-1])) == "margin":
         return cells("margin")
