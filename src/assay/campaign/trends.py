@@ -1,13 +1,15 @@
 """Trend of a series: the metric by period, which changes are certain, and the floor."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import hypot
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from assay.campaign.periods import Member, members
+from assay.core.answers import Answer
+from assay.core.deck import Id
 from assay.core.intervals import of_difference
 from assay.core.metrics import metric_word
 from assay.core.types import percent
@@ -21,6 +23,7 @@ from assay.results import (
     Document,
     Drawing,
     Estimate,
+    Estimates,
     Shown,
     Table,
     Tone,
@@ -30,9 +33,6 @@ from assay.results import (
     write_whole,
 )
 from assay.storage import Session, Store, StoredLabel
-
-if TYPE_CHECKING:
-    from assay.campaign.campaign import Campaign
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def trend_in(
     name = _one_of(last, metric)
     for member in periods:
         campaign = make(store, member.key, member.settings, None)
-        rows = (*rows, _row(campaign, member, name, rows[-1] if rows else None))
+        rows = (*rows, _row(campaign, store, member, name, rows[-1] if rows else None))
     if floor is not None:
         checked = replace(last, floor=floor)  # raises if invalid
         rows = (*rows[:-1], replace(rows[-1], floor=checked.floor))
@@ -264,7 +264,18 @@ def _one_of(series: Series, metric: str | None) -> str:
     return requested
 
 
-def _row(campaign: "Campaign", member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
+class _Labelled(Protocol):
+    """Campaign of a period, as far as its trend needs it."""
+
+    @property
+    def done(self) -> bool: ...
+    def estimates(self) -> Estimates: ...
+    def answers(self) -> Mapping[Id, Answer]: ...
+
+
+def _row(
+    campaign: _Labelled, store: Store, member: Member, metric: str, last: PeriodRow | None
+) -> PeriodRow:
     """Period of a metric."""
     settings, series = member.settings, member.series
     name = f"{metric}:{series.period}"
@@ -274,7 +285,7 @@ def _row(campaign: "Campaign", member: Member, metric: str, last: PeriodRow | No
     answers = campaign.answers()
     learns = bool(settings.source.aux)  # then periods share no labels
     apart = learns or settings.strata.weighted  # then no period is compared with another
-    carried = [] if learns else _carried(campaign)
+    carried = [] if learns else _carried(store, member)
     before = {settings.item_id(event.item_id) for event in carried}
     # Without a change to estimate it is 0, and in the first period there is none.
     same = None if series.number == 0 else _change_from(level, 0.0, 0.0, 0.0)
@@ -295,14 +306,14 @@ def _row(campaign: "Campaign", member: Member, metric: str, last: PeriodRow | No
     )
 
 
-def _carried(campaign: "Campaign") -> list[StoredLabel]:
+def _carried(store: Store, member: Member) -> list[StoredLabel]:
     """Labels that existed when the period, or its replacement, began."""
-    before = campaign.settings.before
+    before = member.settings.before
     if before is None:
         return []
-    if before.labels is not None:
-        return campaign.events()[: sum(before.labels)]
-    with campaign.desk.store.read() as session:
+    with store.read() as session:
+        if before.labels is not None:
+            return session.labels(member.key)[: sum(before.labels)]
         return session.labels(session.find(before.campaign)[0])
 
 
