@@ -61,7 +61,7 @@ def write_mistakes(mistakes: Mistakes, *, format: str = "csv") -> Written:
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> estimate = campaign.tell({item.id: False for item in campaign.ask(1)}, reviewer="ann")
     >>> write_mistakes(campaign.errors()).content.decode().splitlines()[1]
-    '0,false positive,0.9,0.9,"yes, score of any value",1.0,ann,'
+    '0,false positive,0.9,0.9,"yes, score of any value",1.0,ann,,'
     """
     if format not in _WRITERS:
         raise InputError(

@@ -1,8 +1,10 @@
 """Labelled items, for the owner: those that were predicted wrongly, or all; tags, and files."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter as Tally
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.campaign import MISTAKE_FORMATS, Campaign, Written, write_mistakes
+from assay.errors import counted
 from assay.labelling import mistakes_of
 from assay.predictions import slice_text
 from assay.results import KINDS, RIGHT, Item, Mistake, Mistakes, printable, sentence
@@ -197,16 +200,30 @@ def _choices(campaign: Campaign, filters: Filters) -> dict[str, dict[str, str]]:
         "kind": _kinds(campaign),
         "classifier": {name: name for name in campaign.settings.strata.classifiers if name},
         "reviewer": {name: name for row in every for name in row.reviewers if name},
-        "tag": {tag: tag for row in every for tag in row.tags},
+        "tag": _with_errors(every, lambda row: row.tags),
     }
     for column in campaign.settings.source.slices:
-        values = sorted({slice_text(row.shown.get(column)) for row in every})[:_MOST_VALUES]
-        named[f"slice {column}"] = {f"{column}={value}": value for value in values}
+        values = _with_errors(every, partial(_slice_of, column))
+        named[f"slice {column}"] = {f"{column}={value}": text for value, text in values.items()}
     enough = {"tag": 1}
     return {
-        name: {value: printable(words) for value, words in sorted(values.items())}
+        name: {value: printable(words) for value, words in values.items()}
         for name, values in named.items()
         if len(values) >= enough.get(name, 2)
+    }
+
+
+def _slice_of(column: str, row: Mistake) -> tuple[str]:
+    return (slice_text(row.shown.get(column)),)
+
+
+def _with_errors(rows: Mistakes, values_of: Callable[[Mistake], Sequence[str]]) -> dict[str, str]:
+    """Values of some items, with the number of errors that have each; those with most first."""
+    errors = Tally({value: 0 for row in rows for value in values_of(row)})
+    errors.update(value for row in rows if row.kind != RIGHT for value in values_of(row))
+    return {
+        value: f"{value} ({counted(number, 'error')})"
+        for value, number in errors.most_common(_MOST_VALUES)
     }
 
 

@@ -187,6 +187,7 @@ if (before) {
     change();
   });
 }
+take(file.files[0]); // chosen before this script was there
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const button = field("start");
