@@ -56,6 +56,8 @@ def test_from_a_file_to_the_first_label(
     expect(page.locator("#preview")).to_contain_text("text of 0")
     expect(page.locator("#forecast")).to_contain_text(f"of {ROWS:,} items")
     expect(page.locator("#command")).to_contain_text("--question 'Is it spam?'")
+    page.get_by_role("button", name="Copy the command").click()
+    expect(page.locator("#copied")).to_have_text("Copied.")
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert hard_to_read(page) == page.evaluate(SMALL) == violations(page) == []
     page.click("#start")

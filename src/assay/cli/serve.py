@@ -6,7 +6,7 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -30,6 +30,9 @@ from assay.files import Content
 from assay.results import Column, Table, printable
 from assay.storage import open_store
 from assay.web import KINDS, ROLES, Options, make_token, new_token
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 _HERE = "http://127.0.0.1:8000"  # where `assay serve` listens unless told otherwise
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
@@ -128,11 +131,8 @@ def serve(
     from assay.web import serve as server
 
     every = all_campaigns and name is None
-    if every and (image or link or show_as):
-        raise InputError(
-            "--link, --image and --as need the name of a campaign",
-            hint="serve one campaign: `assay serve NAME`",
-        )
+    if every:
+        _refuse_columns(image, link, show_as)
     name = "" if every else named(name, storage)
     campaign = None if every else open_campaign(name, storage)
     also = allow_host or []
@@ -164,13 +164,26 @@ def serve(
         _say(login, alone=alone, warnings=warnings)
     opened = server.in_browser(login) if open_ else nullcontext()
     # Ctrl-C may also come while the browser starts: an ordinary end.
-    app = (
-        server.make_hub(storage_url(storage), options)
-        if campaign is None
-        else server.make_app(campaign, options)
-    )
     with suppress(KeyboardInterrupt), opened:
-        server.run(app, listening, proxy=proxy)
+        server.run(_pages(campaign, options, storage), listening, proxy=proxy)
+
+
+def _pages(campaign: Campaign | None, options: Options, storage: str | None) -> "ASGIApp":
+    """Pages of a campaign; without one, of all campaigns of the storage."""
+    from assay.web import serve as server
+
+    if campaign is None:
+        return server.make_hub(storage_url(storage), options)
+    return server.make_app(campaign, options)
+
+
+def _refuse_columns(*named: list[str] | None) -> None:
+    """Raise if columns are named beside all campaigns, which may have others."""
+    if any(named):
+        raise InputError(
+            "--link, --image and --as need the name of a campaign",
+            hint="serve one campaign: `assay serve NAME`",
+        )
 
 
 def _refuse_without_packages() -> None:

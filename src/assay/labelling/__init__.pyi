@@ -39,7 +39,7 @@ from assay.labelling.judge import judges_of as judges_of
 from assay.labelling.judged import judged_cells as judged_cells
 from assay.labelling.judged import judged_columns as judged_columns
 from assay.labelling.judged import judged_items as judged_items
-from assay.labelling.judged import mistakes_of as mistakes_of
+from assay.labelling.mistakes import mistakes_of as mistakes_of
 from assay.labelling.reserve import ShortReserveError as ShortReserveError
 from assay.labelling.reserve import card_row as card_row
 from assay.labelling.reserve import check_same as check_same

@@ -1,7 +1,7 @@
 // A new campaign: a file, what its columns are for, what it will take, and go.
 
 import { itemNode } from "./item.js";
-import { element } from "./rich.js";
+import { copy, element } from "./rich.js";
 
 const PAUSE = 400; // ms after the last change until the server is asked again
 const NONE = "(none)";
@@ -185,6 +185,13 @@ if (before) {
     for (const name of ["positive", "threshold", "metric", "within", "question", "name"]) field(name).value = before[name] ?? "";
     for (const box of columns.querySelectorAll("input")) box.checked = before.show.includes(box.value);
     change();
+  });
+}
+for (const button of document.querySelectorAll(".copy-typed")) {
+  button.addEventListener("click", async () => {
+    const typed = field(button.dataset.of);
+    const done = await copy(typed.textContent, typed);
+    field("copied").textContent = done ? "Copied." : "It could not be copied: it is selected, press Ctrl+C.";
   });
 }
 take(file.files[0]); // chosen before this script was there

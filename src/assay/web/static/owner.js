@@ -6,6 +6,7 @@ import "./hover.js";
 
 const EVERY = 3000; // ms between looks
 const SLOWEST = 60000; // ms, when the server does not answer
+const BELOW = 20000; // ms between looks at what is below the first screen, which costs more
 
 const live = document.getElementById("live");
 const fresh = document.getElementById("fresh");
@@ -14,6 +15,8 @@ const result = document.getElementById("file-result");
 
 let wait = EVERY;
 let timer = 0;
+let changed = false; // since the last look below
+let lookedBelow = Date.now();
 
 async function look() {
   clearTimeout(timer);
@@ -31,8 +34,9 @@ async function look() {
       const version = response.headers.get("ETag").replaceAll('"', "");
       show(await response.text());
       live.dataset.version = version;
-      await lookBelow();
+      changed = true;
     }
+    if (changed && Date.now() - lookedBelow >= BELOW) await lookBelow();
     wait = EVERY;
     tell("new", "Live");
   } catch {
@@ -43,6 +47,8 @@ async function look() {
 }
 
 async function lookBelow() {
+  changed = false;
+  lookedBelow = Date.now();
   const response = await fetch(here("/owner/details"), { cache: "no-store" });
   if (!response.ok) throw new Error(String(response.status));
   renew(document.getElementById("details"), await response.text());

@@ -49,7 +49,7 @@ function inert(address) {
   return [words, button];
 }
 
-async function copy(text, shown) {
+export async function copy(text, shown) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
