@@ -123,3 +123,23 @@ def test_a_second_look_is_blind_and_counts(web: Web) -> None:
     assert owner.post("/api/ruling", json=ruling).json()["receipt"]["status"] == "saved"
     assert row.id not in ids(web)
     assert "No disputes" in owner.get("/owner/disputes?item=nobody").text
+
+
+def test_strange_texts_are_shown_as_what_they_are(make_web: MakeWeb) -> None:
+    odd = "half \ud800, turned \u202e, \x07 and <i>"
+    columns = {
+        "id": [f"{n} \u202e" for n in range(9)],
+        "p": [0.9] * 9,
+        "lang": [odd, "de", "en"] * 3,
+    }
+    web = make_web(predictions=columns, show=["lang"], slices=["lang"], budget=9)
+    web.campaign.tell({item.id: False for item in web.campaign.ask(9)}, reviewer="zoe")
+    owner = web.client("owner")
+    for path in ("/owner", "/owner/details", PAGE, f"{PAGE}?verdict=all&order=item"):
+        page = owner.get(path)
+        assert page.status_code == 200, path
+        shown = re.sub(r'value="[^"]*"', "", page.text)  # of a form, which nobody reads
+        assert "\u202e" not in shown, path
+        assert "<i>" not in page.text, path
+    for format in ("csv", "jsonl", "parquet", "zip"):
+        assert owner.get(f"{PAGE}/export?format={format}").status_code == 200, format

@@ -40,7 +40,7 @@ from assay.results import (
 _LOOKS = 30
 _PICTURES = 6  # at most; the metrics that are farthest from their goals
 _STEPS = 3
-_ALONE = 2  # reviewers: with fewer, another would be welcome
+_ENOUGH = 2  # reviewers: with fewer, another would be welcome
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _steps(campaign: Campaign, *, is_done: bool) -> Iterator[Step]:
     elif not labelling.trouble:
         which = "next" if labelling.answered else "first"
         yield Step(f"Label the {which} items", "/review", "on a computer or a phone")
-        if len(labelling.answers_of) < _ALONE:
+        if len(labelling.answers_of) < _ENOUGH:
             yield Step("Invite a reviewer", "#invite", "several people can label at once")
     if labelling.answered:
         yield Step("Look at the errors", "/owner/errors", "the most confident ones first")

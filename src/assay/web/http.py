@@ -16,7 +16,14 @@ from starlette.types import ExceptionHandler
 
 from assay.core.deck import Id
 from assay.core.types import read_json
-from assay.errors import AssayError, LabelConflictError, StorageError, is_storable, texts_in
+from assay.errors import (
+    AssayError,
+    LabelConflictError,
+    StorageError,
+    is_storable,
+    printable,
+    texts_in,
+)
 from assay.labelling import LONGEST_COMMENT, Settings
 from assay.storage import Label
 from assay.web import Options
@@ -159,9 +166,11 @@ def _no_number(name: str) -> NoReturn:
 
 def make_templates() -> Environment:
     """Templates; a missing value is an error, not an empty text."""
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("assay.web"), autoescape=True, undefined=StrictUndefined
     )
+    environment.filters["printable"] = printable
+    return environment
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
@@ -189,7 +198,9 @@ def render(request: Request, template: str, *, status: int = 200, **values: obje
         "campaigns_page": "/" if options.every else f"{root}/owner/campaigns",
         **values,
     }
-    return HTMLResponse(templates.get_template(template).render(context), status)
+    page = templates.get_template(template).render(context)
+    # A value may contain half a surrogate pair, which UTF-8 cannot encode.
+    return HTMLResponse(page.encode("utf-8", "backslashreplace"), status)
 
 
 # Errors as responses: JSON to programs, a page to people.
