@@ -192,7 +192,7 @@ async def foresee(request: Request) -> Response:
             settings = wanted.made("not stored", None).settings
         except AssayError as error:  # what is missing may come with the next key
             return {"trouble": str(error)}
-        cautions = [sentence(each) for each in settings.notes]
+        cautions = [sentence(each) for each in settings.source.doubts]
         told = {"items": settings.items, "cautions": cautions}
         if settings.forecast is None:
             return told
