@@ -13,6 +13,8 @@ from assay.core.types import Bools, Floats, Ints
 if TYPE_CHECKING:
     from assay.core.learning import Cost
 
+LITTLE = 0.05  # savings below this share of random sampling's labels
+
 
 def least_variance(scale: Floats, sd: Floats) -> Floats:
     """Variance, times n, of the best allocation of n labels: (sum scale_h S_h)^2.

@@ -55,7 +55,6 @@ from assay.results.mistakes import RIGHT as RIGHT
 from assay.results.mistakes import Mistake as Mistake
 from assay.results.mistakes import Mistakes as Mistakes
 from assay.results.notebook import notebook_of as notebook_of
-from assay.results.progress import LITTLE as LITTLE
 from assay.results.progress import REMEMBERED as REMEMBERED
 from assay.results.progress import Dispute as Dispute
 from assay.results.progress import Forecast as Forecast

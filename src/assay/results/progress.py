@@ -9,7 +9,7 @@ from math import ceil, floor, log10, sqrt
 from typing import Any, Literal, Self
 
 from assay.core.answers import Answer
-from assay.core.forecast import labels_at_width, two_digits
+from assay.core.forecast import LITTLE, labels_at_width, two_digits
 from assay.core.standing import Standing
 from assay.errors import counted
 from assay.results.estimate import Estimate, Item
@@ -90,7 +90,6 @@ class Savings:
 
 # Forecast of the labels that a goal still takes.
 
-LITTLE = 0.05  # savings below this share of random sampling's labels
 _NEARLY_ALL = 0.9  # of the items
 _SAVES_LITTLE = (
     "stratification saves little here: the scores say too little about where the errors are"

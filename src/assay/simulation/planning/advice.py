@@ -16,14 +16,13 @@ from assay.core.double_sampling import (
     judged_strata,
     part_of_variance,
 )
-from assay.core.forecast import two_digits
+from assay.core.forecast import LITTLE, two_digits
 from assay.core.goal import Goal
 from assay.core.learning import FIRST
 from assay.core.limits import LabelLimit
 from assay.core.metrics import METRICS
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, InputError
-from assay.results import LITTLE
 from assay.simulation.planning.assumed import Assumed, Supposed, Trial
 from assay.simulation.planning.result import (
     BudgetRow,
